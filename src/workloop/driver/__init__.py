@@ -1,0 +1,1 @@
+"""The loop that drains a queue with fresh agent sessions."""

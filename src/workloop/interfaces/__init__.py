@@ -1,0 +1,1 @@
+"""Thin translations between people or agents and the service; no rules."""

@@ -1,0 +1,1 @@
+"""The `work_loop` tool over stdio and over loopback HTTP."""

@@ -1,0 +1,1 @@
+"""One session in one workspace; knows no queue."""

@@ -1,0 +1,1 @@
+"""Adapters: argv, configuration and event stream of one agent program each."""

@@ -1,0 +1,1 @@
+"""Durable state behind one port: memory is the executable model, SQLite the embedded engine."""

@@ -1,0 +1,1 @@
+"""The embedded engine: one file, safe for many processes on one host."""
