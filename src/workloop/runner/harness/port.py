@@ -1,0 +1,107 @@
+"""What the runner asks of one agent CLI: how to start it and how to read what it prints."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from workloop.domain.session import Conclusion, SessionEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a harness can do, so that the loop never has to know its name."""
+
+    reports_cost: bool = False
+    reports_reset: bool = False
+    resumes: bool = False
+    turn_cap: bool = False
+    cost_cap: bool = False
+    per_run_mcp: bool = False
+    permission_policy: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpEndpoint:
+    """Where a session reaches the loop, and the token that is good for this session only."""
+
+    url_mcp: str
+    url_api: str
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchRequest:
+    """Everything an adapter may know about the session it starts.
+
+    session_dir is private (0700) and the adapter may write into it; environment is the
+    allow-listed base, resume_id what an earlier session's report named.
+    """
+
+    prompt: str
+    cwd: Path
+    session_dir: Path
+    session_id: str
+    environment: Mapping[str, str]
+    resume_id: str | None = None
+    endpoint: McpEndpoint | None = None
+    item_file: Path | None = None
+    model: str | None = None
+    turns_max: int | None = None
+    cost_micros_max: int | None = None
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """A process to start; the files it needs are already written."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: Path
+
+
+class StreamReader(Protocol):
+    """Folds one session's standard output into events; holds the state that needs."""
+
+    def feed(self, line: bytes, arrival_us: int) -> list[SessionEvent]:
+        """Decode one line without its newline; never raises, whatever the line is."""
+        ...
+
+    def overlong(self, size: int, arrival_us: int) -> list[SessionEvent]:
+        """Take note of a line that was too long to keep."""
+        ...
+
+    def finish(self, exit_code: int | None, signal: int | None, stderr_tail: str) -> "Ending":
+        """Read what is left after the process has ended, and judge."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """The last events of a session and the adapter's judgement."""
+
+    conclusion: Conclusion
+    events: tuple[SessionEvent, ...] = ()
+
+
+class Harness(Protocol):
+    """One agent CLI; it never decides to retry, wait or stop."""
+
+    @property
+    def name(self) -> str:
+        """Return the name used in configuration and on claims."""
+        ...
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Return what this harness can do."""
+        ...
+
+    def launch(self, request: LaunchRequest) -> Launch:
+        """Write the session's files and say what to start; raises Fault when it cannot be started."""
+        ...
+
+    def reader(self, request: LaunchRequest) -> StreamReader:
+        """Make a fresh reader for the session's output."""
+        ...
