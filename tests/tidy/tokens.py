@@ -12,9 +12,7 @@ def vocabulary() -> Tokenizer:
     """Read the tokenizer file out of the `anthropic` package, without importing the package."""
     spec = importlib.util.find_spec("anthropic")
     if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(
-            "install the test group: it pins the anthropic release that ships tokenizer.json"
-        )
+        raise ModuleNotFoundError("install the test group: it pins the package that ships tokenizer.json")
     return Tokenizer.from_file(str(Path(spec.origin).with_name("tokenizer.json")))
 
 
