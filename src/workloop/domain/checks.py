@@ -1,0 +1,198 @@
+"""What a check is and when its results make a candidate green.
+
+The rule, in full. A check is a command; its exit code is read as follows. 0 is `passed`. A code among the
+check's own `red_exit_codes` (1 unless the contract says otherwise, 101 for cargo as an example) is
+`failed`: the assertion was reached and did not hold. 126 and 127 are `absent`: the command could not be
+started. Any other code, and death by a signal, is `error`. Running past the limit is `timeout`. `failed`
+followed by `passed` on the same commit is `flaky`.
+
+Only `failed` is red and only `passed` is green; the other outcomes are neither and never carry a candidate.
+
+A check that `proves` must pass on the candidate and must not have passed on the base:
+
+- base `passed`: `vacuous`, it cannot tell the candidate from the base;
+- base `flaky`: `flaky_on_base`, it can pass without the candidate, so passing proves nothing;
+- base `failed`: `proven`;
+- base `error`, `absent` or `timeout` (the test file the command names is not there yet, as an example):
+  green with the note `base_not_red_by_assertion`, refused when the check is `strict`;
+- base not run: `base_unknown`, not green.
+
+With `red_on_base = false` the base is not looked at and only the candidate's pass counts.
+
+A check that `guards` must pass on the candidate. One that is red on the base cannot block a candidate that
+passes: it is green with the note `guard_red_on_base`. Red on both is not green, for the reason
+`red_before_candidate`: the candidate did not cause it, and a person or another item must mend it.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple, assert_never
+
+SANDBOX_NONE = "none"
+ABSENT_EXIT_CODES = (126, 127)
+
+
+class CheckKind(StrEnum):
+    """What a check is for."""
+
+    PROVES = "proves"
+    GUARDS = "guards"
+
+
+class CheckOutcome(StrEnum):
+    """How one run of a check on one commit ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    ABSENT = "absent"
+    FLAKY = "flaky"
+
+
+class JudgeReason(StrEnum):
+    """Why a check is green or not."""
+
+    PROVEN = "proven"
+    BASE_NOT_RED_BY_ASSERTION = "base_not_red_by_assertion"
+    BASE_NOT_REQUIRED = "base_not_required"
+    HOLDS = "holds"
+    GUARD_RED_ON_BASE = "guard_red_on_base"
+    VACUOUS = "vacuous"
+    FLAKY_ON_BASE = "flaky_on_base"
+    BASE_UNKNOWN = "base_unknown"
+    RED_BEFORE_CANDIDATE = "red_before_candidate"
+    FAILED = "failed"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    ABSENT = "absent"
+    FLAKY = "flaky"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A command of the contract; a text goes through the shell, a tuple is an argument list."""
+
+    id: str
+    kind: CheckKind
+    command: str | tuple[str, ...]
+    timeout_seconds: float = 600.0
+    cwd: str = "."
+    red_on_base: bool = True
+    strict: bool = False
+    red_exit_codes: tuple[int, ...] = (1,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """The receipt of one check: outcomes on both commits, and the facts of the candidate's run."""
+
+    check_id: str
+    kind: CheckKind
+    outcome_on_base: CheckOutcome | None
+    outcome_on_candidate: CheckOutcome
+    exit_code: int | None
+    duration_us: int
+    output_tail: str
+    output_digest: str
+    green: bool
+    reason: JudgeReason
+    log_path: str = ""
+    sandbox: str = SANDBOX_NONE
+
+
+class Judgement(NamedTuple):
+    """Whether a check is green, and why."""
+
+    green: bool
+    reason: JudgeReason
+
+
+def outcome_of_exit(exit_code: int, red_exit_codes: tuple[int, ...] = (1,)) -> CheckOutcome:
+    """Read an exit code by the rule above; negative means death by that signal."""
+    if exit_code == 0:
+        return CheckOutcome.PASSED
+    if exit_code in red_exit_codes:
+        return CheckOutcome.FAILED
+    if exit_code in ABSENT_EXIT_CODES:
+        return CheckOutcome.ABSENT
+    return CheckOutcome.ERROR
+
+
+def outcome_after_rerun(first: CheckOutcome, again: CheckOutcome) -> CheckOutcome:
+    """Combine a failed run with its one re-run: passing now means the check is flaky."""
+    if first is CheckOutcome.FAILED and again is CheckOutcome.PASSED:
+        return CheckOutcome.FLAKY
+    return first
+
+
+def judge(
+    kind: CheckKind,
+    base: CheckOutcome | None,
+    candidate: CheckOutcome,
+    *,
+    red_on_base: bool = True,
+    strict: bool = False,
+) -> Judgement:
+    """Judge a check by the rule above; pure, and total over every pair of outcomes."""
+    match kind:
+        case CheckKind.PROVES:
+            return _judge_proof(base, candidate, red_on_base=red_on_base, strict=strict)
+        case CheckKind.GUARDS:
+            return _judge_guard(base, candidate)
+        case _:
+            assert_never(kind)
+
+
+def judge_check(check: Check, base: CheckOutcome | None, candidate: CheckOutcome) -> Judgement:
+    """Judge a check by its own settings."""
+    return judge(check.kind, base, candidate, red_on_base=check.red_on_base, strict=check.strict)
+
+
+def _judge_proof(
+    base: CheckOutcome | None, candidate: CheckOutcome, *, red_on_base: bool, strict: bool
+) -> Judgement:
+    if candidate is not CheckOutcome.PASSED:
+        return Judgement(False, _plain_reason(candidate))
+    if not red_on_base:
+        return Judgement(True, JudgeReason.BASE_NOT_REQUIRED)
+    match base:
+        case None:
+            return Judgement(False, JudgeReason.BASE_UNKNOWN)
+        case CheckOutcome.FAILED:
+            return Judgement(True, JudgeReason.PROVEN)
+        case CheckOutcome.PASSED:
+            return Judgement(False, JudgeReason.VACUOUS)
+        case CheckOutcome.FLAKY:
+            return Judgement(False, JudgeReason.FLAKY_ON_BASE)
+        case CheckOutcome.ERROR | CheckOutcome.ABSENT | CheckOutcome.TIMEOUT:
+            return Judgement(not strict, JudgeReason.BASE_NOT_RED_BY_ASSERTION)
+        case _:
+            assert_never(base)
+
+
+def _judge_guard(base: CheckOutcome | None, candidate: CheckOutcome) -> Judgement:
+    red_before = base is CheckOutcome.FAILED
+    if candidate is CheckOutcome.PASSED:
+        return Judgement(True, JudgeReason.GUARD_RED_ON_BASE if red_before else JudgeReason.HOLDS)
+    if candidate is CheckOutcome.FAILED and red_before:
+        return Judgement(False, JudgeReason.RED_BEFORE_CANDIDATE)
+    return Judgement(False, _plain_reason(candidate))
+
+
+def _plain_reason(candidate: CheckOutcome) -> JudgeReason:
+    match candidate:
+        case CheckOutcome.FAILED:
+            return JudgeReason.FAILED
+        case CheckOutcome.ERROR:
+            return JudgeReason.ERROR
+        case CheckOutcome.TIMEOUT:
+            return JudgeReason.TIMEOUT
+        case CheckOutcome.ABSENT:
+            return JudgeReason.ABSENT
+        case CheckOutcome.FLAKY:
+            return JudgeReason.FLAKY
+        case CheckOutcome.PASSED:
+            return JudgeReason.HOLDS
+        case _:
+            assert_never(candidate)
