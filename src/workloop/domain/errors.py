@@ -68,13 +68,12 @@ class LeaseLost(Conflict):
 
     kind = "lease-lost"
 
-    def __init__(self, message: str, *, code: str = "LEASE_LOST", **details: Detail) -> None:
+    def __init__(self, message: str, *, code: str = "LEASE_LOST") -> None:
         super().__init__(
             code,
             message,
             hint="stop writing now; the work you committed is kept, claim again to go on",
             stop_writing=True,
-            **details,
         )
 
 

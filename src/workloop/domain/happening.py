@@ -1,0 +1,48 @@
+"""What is written down when an item changes: one append-only event per changed item."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+
+from workloop.domain.clock import Instant
+from workloop.domain.ids import CampaignId, EventId, Fence, ItemId
+from workloop.domain.item import Item
+
+Scalar = str | int | bool | None
+UNRECORDED = frozenset({"lease_until", "events"})
+ITEM_FIELDS = tuple(field.name for field in fields(Item))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEvent:
+    """One change of one item, not yet numbered by the store."""
+
+    campaign_id: CampaignId
+    item_id: ItemId
+    n: int
+    txn: int
+    at: Instant
+    action: str
+    principal: str
+    fence: Fence
+    changes: Mapping[str, Scalar]
+    detail: Mapping[str, Scalar]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event(NewEvent):
+    """One change of one item; `id` rises over the whole store, with gaps, and `n` is dense per item."""
+
+    id: EventId
+
+
+def changes(before: Item | None, after: Item) -> dict[str, Scalar]:
+    """Return the fields that differ, as stored; lease times are left out, they are not history."""
+    found: dict[str, Scalar] = {}
+    for name in ITEM_FIELDS:
+        if name in UNRECORDED:
+            continue
+        new = getattr(after, name)
+        if before is None or (new is not (old := getattr(before, name)) and new != old):
+            found[name] = new.value if isinstance(new, StrEnum) else new
+    return found
