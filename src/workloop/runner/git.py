@@ -1,0 +1,179 @@
+"""How the host runs git: no hooks, no prompts, its own identity, bounded time and output."""
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from workloop.domain.errors import Fault
+
+IDENTITY_NAME = "Workloop"
+IDENTITY_EMAIL = "workloop@localhost"
+ERROR_CHARACTERS_MAX = 4_000
+OUTPUT_BYTES_MAX = 64 * 1024 * 1024
+TIMEOUT_SECONDS = 120.0
+INHERITED = ("PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "TMPDIR")
+# A session can write the repository's own configuration, so what it could make the host run is off here.
+HOST_CONFIG = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.pager=cat",
+    "commit.gpgSign=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "rerere.enabled=false",
+    "submodule.recurse=false",
+    "protocol.ext.allow=never",
+)
+
+
+class GitError(Fault):
+    """Git failed; details carry its exit code and the end of its error output."""
+
+    kind = "git"
+
+
+class RefMovedError(GitError):
+    """A reference was not where it was expected, so it was left as it is."""
+
+    kind = "ref-moved"
+    retryable_by_default = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitCall:
+    """The settings of one run: accepted exit codes, extra environment, input and bounds."""
+
+    accept: tuple[int, ...] = (0,)
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    stdin: bytes = b""
+    timeout_seconds: float = TIMEOUT_SECONDS
+    output_bytes_max: int = OUTPUT_BYTES_MAX
+
+
+class GitOutput(NamedTuple):
+    """What git answered."""
+
+    exit_code: int
+    raw: bytes
+    error: str
+
+    @property
+    def text(self) -> str:
+        """Return the output as text without its last line end."""
+        return os.fsdecode(self.raw).rstrip("\n")
+
+    @property
+    def fields(self) -> list[str]:
+        """Return the output split at NUL, as -z writes it."""
+        return [part for part in os.fsdecode(self.raw).split("\0") if part]
+
+
+PLAIN = GitCall()
+YES_OR_NO = GitCall(accept=(0, 1))
+ANY_FAILURE = GitCall(accept=(0, 1, 128))
+
+
+def git(cwd: Path, *arguments: str, call: GitCall = PLAIN) -> GitOutput:
+    """Run git in a directory; raises GitError for an exit code the call does not accept."""
+    configured = [part for setting in HOST_CONFIG for part in ("-c", setting)]
+    argv = ["git", *configured, "-C", str(cwd), *arguments]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        exit_code = _run(argv, call, (out, err))
+        error = _tail(err)
+        raw = _bounded(out, call, arguments)
+    if exit_code not in call.accept:
+        raise GitError(
+            "GIT_FAILED",
+            f"git {arguments[0]} ended with {exit_code}: {error[-400:].strip() or 'no message'}",
+            hint=_hint(error),
+            exit_code=exit_code,
+            stderr=error,
+            arguments=list(arguments[:20]),
+        )
+    return GitOutput(exit_code, raw, error)
+
+
+def git_environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """Build git's environment: a short allow-list, no prompts, no replaced objects, the host's identity."""
+    kept = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    return {
+        **kept,
+        "LC_ALL": "C",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_GRAFT_FILE": os.devnull,
+        "GIT_EDITOR": "true",
+        "GIT_AUTHOR_NAME": IDENTITY_NAME,
+        "GIT_AUTHOR_EMAIL": IDENTITY_EMAIL,
+        "GIT_COMMITTER_NAME": IDENTITY_NAME,
+        "GIT_COMMITTER_EMAIL": IDENTITY_EMAIL,
+        **extra,
+    }
+
+
+def printable(path: str) -> str:
+    """Return a path as clean text; bytes that are not UTF-8 are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def printables(paths: Sequence[str]) -> tuple[str, ...]:
+    """Return paths as clean text, sorted."""
+    return tuple(sorted(printable(path) for path in paths))
+
+
+def _run(argv: list[str], call: GitCall, streams: tuple[IO[bytes], IO[bytes]]) -> int:
+    out, err = streams
+    try:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE if call.stdin else subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            env=git_environment(call.env),
+            start_new_session=True,
+        )
+    except FileNotFoundError as missing:
+        raise GitError("GIT_MISSING", "git is not installed", hint="install git 2.38 or newer") from missing
+    try:
+        process.communicate(call.stdin or None, timeout=call.timeout_seconds)
+    except subprocess.TimeoutExpired as expired:
+        raise GitError(
+            "GIT_TIMEOUT",
+            f"git took longer than {call.timeout_seconds:g} seconds",
+            hint="another process may hold the repository; try again",
+            retryable=True,
+        ) from expired
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        exit_code = process.wait()
+    return exit_code
+
+
+def _tail(stream: IO[bytes]) -> str:
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(max(0, size - ERROR_CHARACTERS_MAX))
+    return stream.read().decode("utf-8", "replace")
+
+
+def _bounded(stream: IO[bytes], call: GitCall, arguments: Sequence[str]) -> bytes:
+    size = stream.seek(0, os.SEEK_END)
+    if size > call.output_bytes_max:
+        raise GitError("GIT_OUTPUT_TOO_LARGE", f"git {arguments[0]} printed {size} bytes", size=size)
+    stream.seek(0)
+    return stream.read()
+
+
+def _hint(error: str) -> str:
+    if "dubious ownership" in error:
+        return "the repository belongs to another user; name it in git's safe.directory setting"
+    if ".lock" in error:
+        return "another git process may be running there; if none is, remove the lock file it names"
+    return ""

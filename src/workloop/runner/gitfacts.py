@@ -1,0 +1,166 @@
+"""What the host asks of a repository, and how it merges and moves a reference without losing anything."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from workloop.domain.errors import Refusal
+from workloop.runner.git import ANY_FAILURE, PLAIN, YES_OR_NO, GitCall, GitError, RefMovedError, git, printables
+
+NO_COMMIT = "0" * 40
+HEADS = "refs/heads/"
+OPERATIONS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorktreeEntry:
+    """One line of git's own list of worktrees."""
+
+    path: Path
+    head: str | None
+    branch: str | None
+    is_bare: bool
+
+
+class Merge(NamedTuple):
+    """The commit a merge made, or the paths that conflict."""
+
+    sha: str | None
+    conflicts: tuple[str, ...]
+
+
+def commit_of(cwd: Path, name: str) -> str | None:
+    """Return the full SHA of the commit a name stands for, or None."""
+    found = git(cwd, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", call=ANY_FAILURE)
+    return found.text if found.exit_code == 0 else None
+
+
+def tree_of(cwd: Path, sha: str) -> str:
+    """Return the tree of a commit."""
+    return git(cwd, "rev-parse", "--verify", f"{sha}^{{tree}}").text
+
+
+def is_ancestor(cwd: Path, older: str, newer: str) -> bool:
+    """Say whether older is newer, or one of its ancestors."""
+    return git(cwd, "merge-base", "--is-ancestor", older, newer, call=YES_OR_NO).exit_code == 0
+
+
+def commits_between(cwd: Path, base: str, tip: str) -> int:
+    """Count the commits of tip that base does not have."""
+    return int(git(cwd, "rev-list", "--count", f"{base}..{tip}").text)
+
+
+def changed_paths(cwd: Path, old: str, new: str) -> tuple[str, ...]:
+    """Return the paths that differ between two commits; a rename counts as both of its paths."""
+    return tuple(git(cwd, "diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new).fields)
+
+
+def tree_paths(cwd: Path, sha: str) -> tuple[str, ...]:
+    """Return every path of a commit."""
+    return tuple(git(cwd, "ls-tree", "-r", "-z", "--name-only", "--full-tree", sha).fields)
+
+
+def unmerged_paths(worktree: Path) -> tuple[str, ...]:
+    """Return the paths whose merge is not resolved."""
+    entries = git(worktree, "ls-files", "--unmerged", "-z", "--full-name").fields
+    return tuple(sorted({entry.partition("\t")[2] for entry in entries}))
+
+
+def dirty_paths(worktree: Path, *, untracked: bool = True, call: GitCall = PLAIN) -> tuple[str, ...]:
+    """Return what differs from HEAD in the index or the work tree; untracked means new and not ignored."""
+    shown = "--untracked-files=all" if untracked else "--untracked-files=no"
+    flags = ("--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=none", shown)
+    return tuple(entry[3:] for entry in git(worktree, "status", *flags, call=call).fields)
+
+
+def hidden_paths(worktree: Path) -> tuple[str, ...]:
+    """Return the paths whose changes status does not show: assume-unchanged or skip-worktree."""
+    entries = git(worktree, "ls-files", "-v", "-z", "--full-name").fields
+    return tuple(entry[2:] for entry in entries if entry[0].islower() or entry[0] == "S")
+
+
+def git_dir(worktree: Path) -> Path:
+    """Return the directory that holds a worktree's own HEAD and index."""
+    return Path(git(worktree, "rev-parse", "--absolute-git-dir").text)
+
+
+def common_dir(cwd: Path) -> Path:
+    """Return the directory that holds a repository's objects and references, without symbolic links."""
+    return Path(os.path.realpath(git(cwd, "rev-parse", "--path-format=absolute", "--git-common-dir").text))
+
+
+def top_level(cwd: Path) -> Path | None:
+    """Return the root of the work tree, or None in a bare repository."""
+    found = git(cwd, "rev-parse", "--show-toplevel", call=ANY_FAILURE)
+    return Path(os.path.realpath(found.text)) if found.exit_code == 0 and found.text else None
+
+
+def head_branch(cwd: Path) -> str | None:
+    """Return the branch HEAD stands on, or None when it is detached."""
+    found = git(cwd, "symbolic-ref", "--quiet", "HEAD", call=YES_OR_NO)
+    return found.text.removeprefix(HEADS) if found.exit_code == 0 else None
+
+
+def worktrees(cwd: Path) -> tuple[WorktreeEntry, ...]:
+    """Return git's list of worktrees, the main one first."""
+    blocks = os.fsdecode(git(cwd, "worktree", "list", "--porcelain", "-z").raw).split("\0\0")
+    return tuple(_entry(block) for block in blocks if block.strip("\0"))
+
+
+def operation_under_way(worktree: Path) -> str | None:
+    """Name the merge, rebase or other operation that is not finished in a worktree, or None."""
+    directory = git_dir(worktree)
+    return next((name for name in OPERATIONS if (directory / name).exists()), None)
+
+
+def reachable_from_refs(cwd: Path, sha: str) -> bool:
+    """Say whether some reference, and not only a worktree's HEAD, keeps a commit."""
+    return bool(git(cwd, "for-each-ref", "--count=1", "--contains", sha, "--format=%(refname)").text)
+
+
+def move_ref(cwd: Path, ref: str, new: str, expected: str) -> None:
+    """Set a reference that still is where expected (NO_COMMIT: absent); raises RefMovedError otherwise."""
+    moved = git(cwd, "update-ref", ref, new, expected, call=ANY_FAILURE)
+    if moved.exit_code == 0:
+        return
+    actual = commit_of(cwd, ref)
+    if (actual or NO_COMMIT) != expected:
+        message = f"{ref} is at {actual or 'nothing'}, not at {expected}"
+        raise RefMovedError("REF_MOVED", message, ref=ref, actual=actual)
+    raise GitError("REF_NOT_WRITTEN", f"{ref} was not moved: {moved.error.strip()}", retryable=True, ref=ref)
+
+
+def merge_into(worktree: Path, sha: str, message: str) -> Merge:
+    """Merge a commit into a clean worktree; a conflict is undone and its paths returned."""
+    merged = git(worktree, "merge", "--no-ff", "--no-edit", "-m", message, sha, call=ANY_FAILURE)
+    if merged.exit_code == 0:
+        return Merge(commit_of(worktree, "HEAD"), ())
+    conflicts = unmerged_paths(worktree)
+    if operation_under_way(worktree) == "MERGE_HEAD":
+        git(worktree, "merge", "--abort")
+    if not conflicts:
+        raise GitError("MERGE_FAILED", f"git merge failed: {merged.error.strip()}", stderr=merged.error)
+    return Merge(None, printables(conflicts))
+
+
+def require_commit(cwd: Path, name: str) -> str:
+    """Return the full SHA of a commit; raises Refusal when there is none."""
+    sha = commit_of(cwd, name)
+    if sha is None:
+        raise Refusal("COMMIT_UNKNOWN", f"no commit is named {name!r}", hint="give a commit this repository has")
+    return sha
+
+
+def _entry(block: str) -> WorktreeEntry:
+    facts: dict[str, str] = {}
+    for line in block.split("\0"):
+        name, _, value = line.partition(" ")
+        facts[name] = value
+    branch = facts.get("branch")
+    return WorktreeEntry(
+        path=Path(facts["worktree"]),
+        head=facts.get("HEAD"),
+        branch=branch.removeprefix(HEADS) if branch else None,
+        is_bare="bare" in facts,
+    )
