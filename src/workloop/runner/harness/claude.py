@@ -1,0 +1,164 @@
+"""How the Claude Code CLI is started for one session."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
+
+from workloop.domain.errors import Fault
+from workloop.runner.harness.claude_stream import ClaudeReader
+from workloop.runner.harness.files import loop_environment, write_private
+from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
+from workloop.runner.signatures import load_signatures
+
+SERVER_NAME = "workloop"
+ARGUMENT_BYTES_MAX = 100_000  # the kernel refuses a single argument of 128 KiB
+WRITING_TOOLS = ("Write", "Edit", "NotebookEdit")
+READING_TOOLS = ("Read", "Glob", "Grep", "Bash", "BashOutput", "KillShell", "TodoWrite")
+
+FIXED_ENVIRONMENT = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+    "CLAUDE_CODE_MAX_RETRIES": "3",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "DISABLE_TELEMETRY": "1",
+    "ENABLE_TOOL_SEARCH": "false",
+    "TERM": "dumb",
+}
+
+
+class ClaudeHome(StrEnum):
+    """Whose Claude configuration a session uses."""
+
+    OPERATOR = "operator"
+    OWN = "own"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaudeConfig:
+    """The operator's choices; own needs home_dir, which is kept so that sessions can be resumed."""
+
+    binary: str | None = None
+    home: ClaudeHome = ClaudeHome.OPERATOR
+    home_dir: Path | None = None
+    tools: tuple[str, ...] = ()
+    extra_args: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class ClaudeHarness:
+    """Claude Code in print mode with a line of JSON per event."""
+
+    name = "claude"
+    capabilities = Capabilities(
+        reports_cost=True,
+        reports_reset=True,
+        resumes=True,
+        turn_cap=True,
+        cost_cap=True,
+        per_run_mcp=True,
+        permission_policy=True,
+    )
+
+    def __init__(self, config: ClaudeConfig) -> None:
+        self.config = config
+
+    def launch(self, request: LaunchRequest) -> Launch:
+        """Write the private MCP file and build the command line."""
+        binary = find_binary(self.config.binary, request.environment.get("PATH"))
+        argv = (
+            binary,
+            *("-p", "--output-format", "stream-json", "--verbose"),
+            *("--mcp-config", str(write_mcp_file(request)), "--strict-mcp-config"),
+            *self.permission_args(request),
+            *cap_args(request),
+            *self.config.extra_args,
+            *prompt_args(request),
+        )
+        env = {**request.environment, **FIXED_ENVIRONMENT, **self.home_environment(), **self.config.environment}
+        return Launch(argv=argv, env={**env, **loop_environment(request)}, cwd=request.cwd)
+
+    def reader(self, request: LaunchRequest) -> ClaudeReader:
+        """Make a fresh reader for the session's output."""
+        return ClaudeReader(
+            request.session_id,
+            load_signatures(self.name),
+            server=SERVER_NAME if request.endpoint else "",
+            resume_id=request.resume_id,
+        )
+
+    def permission_args(self, request: LaunchRequest) -> tuple[str, ...]:
+        """Allow a fixed list and deny the rest; a verifier also ignores the settings of the work dir."""
+        tools = [f"mcp__{SERVER_NAME}", *READING_TOOLS, *self.config.tools]
+        args = ["--permission-mode", "dontAsk"]
+        if request.read_only:
+            args += ["--disallowedTools", " ".join(WRITING_TOOLS), "--setting-sources", "user"]
+        else:
+            tools += WRITING_TOOLS
+        return (*args, "--allowedTools", " ".join(tools))
+
+    def home_environment(self) -> dict[str, str]:
+        """Return the variables that give a session its own Claude configuration, if it has one."""
+        match self.config.home:
+            case ClaudeHome.OPERATOR:
+                return {}
+            case ClaudeHome.OWN:
+                if self.config.home_dir is None:
+                    raise Fault("HARNESS_CONFIG", "claude: home = own needs home_dir", hint="set home_dir")
+                self.config.home_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+                home = self.config.home_dir
+                return {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
+
+
+def cap_args(request: LaunchRequest) -> tuple[str, ...]:
+    """Return the session's identity, model and caps."""
+    identity = ("--resume", request.resume_id) if request.resume_id else ("--session-id", request.session_id)
+    model = ("--model", request.model) if request.model else ()
+    turns = ("--max-turns", str(request.turns_max)) if request.turns_max else ()
+    micros = request.cost_micros_max
+    cost = ("--max-budget-usd", f"{micros / 1_000_000:.6f}") if micros else ()
+    return (*identity, *model, *turns, *cost)
+
+
+def prompt_args(request: LaunchRequest) -> tuple[str, ...]:
+    """Return the prompt after the end of options; a very long one goes through a file."""
+    if len(request.prompt.encode()) <= ARGUMENT_BYTES_MAX:
+        return ("--", request.prompt)
+    folder = request.session_dir / "brief"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    path = write_private(folder / "brief.md", request.prompt)
+    return ("--add-dir", str(folder), "--", f"Read the file {path} and do exactly what it says.")
+
+
+def write_mcp_file(request: LaunchRequest) -> Path:
+    """Write the only MCP configuration the session sees; without an endpoint it is empty."""
+    servers = {}
+    if request.endpoint is not None:
+        servers[SERVER_NAME] = {
+            "type": "http",
+            "url": request.endpoint.url_mcp,
+            "headers": {"Authorization": f"Bearer {request.endpoint.token}"},
+        }
+    return write_private(request.session_dir / "mcp.json", json.dumps({"mcpServers": servers}))
+
+
+def find_binary(configured: str | None, path: str | None) -> str:
+    """Find the CLI: the configured one, else the one on PATH, else the one inside the agent SDK."""
+    if configured is not None:
+        found = shutil.which(configured, path=path)
+        if found is None:
+            raise Fault("HARNESS_MISSING", f"claude: no executable at {configured}", hint="correct the binary's path")
+        return found
+    on_path = shutil.which("claude", path=path)
+    if on_path is not None:
+        return on_path
+    spec = find_spec("claude_agent_sdk")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        bundled = shutil.which(str(Path(folder) / "_bundled" / "claude"))
+        if bundled is not None:
+            return bundled
+    raise Fault("HARNESS_MISSING", "claude: no executable found", hint="install Claude Code or workloop[claude]")
