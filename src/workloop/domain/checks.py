@@ -24,6 +24,8 @@ passes: it is green with the note `guard_red_on_base`. Red on both is not green,
 `red_before_candidate`: the candidate did not cause it, and a person or another item must mend it.
 """
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, assert_never
@@ -126,6 +128,15 @@ def outcome_after_rerun(first: CheckOutcome, again: CheckOutcome) -> CheckOutcom
     return first
 
 
+def matching_paths(paths: Iterable[str], patterns: Iterable[str]) -> tuple[str, ...]:
+    """Return the paths a pattern names, or that lie below a folder it names.
+
+    A pattern is relative to the repository's root: `*` and `?` stay inside one name, `**` crosses folders.
+    """
+    expressions = [_expression(pattern) for pattern in patterns if pattern.strip("/ ")]
+    return tuple(path for path in paths if any(one.fullmatch(path) for one in expressions))
+
+
 def judge(
     kind: CheckKind,
     base: CheckOutcome | None,
@@ -149,9 +160,13 @@ def judge_check(check: Check, base: CheckOutcome | None, candidate: CheckOutcome
     return judge(check.kind, base, candidate, red_on_base=check.red_on_base, strict=check.strict)
 
 
-def _judge_proof(
-    base: CheckOutcome | None, candidate: CheckOutcome, *, red_on_base: bool, strict: bool
-) -> Judgement:
+def _expression(pattern: str) -> re.Pattern[str]:
+    tokens = re.findall(r"\*\*/|\*\*|\*|\?|[^*?]+", pattern.removeprefix("./").strip("/ "))
+    wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(wild.get(token) or re.escape(token) for token in tokens) + "(?:/.*)?", re.DOTALL)
+
+
+def _judge_proof(base: CheckOutcome | None, candidate: CheckOutcome, *, red_on_base: bool, strict: bool) -> Judgement:
     if candidate is not CheckOutcome.PASSED:
         return Judgement(False, _plain_reason(candidate))
     if not red_on_base:

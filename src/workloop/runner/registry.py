@@ -1,0 +1,134 @@
+"""Which folders the loop made: a small record beside each, so that what a killed loop left behind can be listed."""
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import cast
+
+from workloop.domain.clock import Instant
+from workloop.domain.errors import Refusal
+
+RECORD_VERSION = 1
+ITEM_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+class WorkspaceKind(StrEnum):
+    """What a folder of the loop is for; only an attempt can hold work that nothing else holds."""
+
+    ATTEMPT = "attempt"
+    CHECKOUT = "checkout"
+    LANDING = "landing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """One folder the loop made: where, on which branch, from which base and start, for which attempt."""
+
+    path: Path
+    branch: str
+    base_sha: str
+    start_sha: str
+    repo: Path
+    common_dir: Path
+    item_id: str
+    attempt: int
+    created: Instant
+    kind: WorkspaceKind = WorkspaceKind.ATTEMPT
+
+    @property
+    def record_path(self) -> Path:
+        """Return where its record is kept."""
+        return record_path(self.path)
+
+    @property
+    def salvage_ref(self) -> str:
+        """Return the reference that holds what was saved from it."""
+        return f"refs/workloop/salvage/{self.item_id}/{self.attempt}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leftover:
+    """A recorded folder; present says whether it is still on disk."""
+
+    workspace: Workspace
+    present: bool
+
+
+def record_path(path: Path) -> Path:
+    """Return the record's place: beside the folder, never in it."""
+    return path.with_name(path.name + ".json")
+
+
+def write_record(workspace: Workspace) -> None:
+    """Record a folder, durably and in one step."""
+    values = {
+        "version": RECORD_VERSION,
+        "kind": workspace.kind.value,
+        "path": str(workspace.path),
+        "branch": workspace.branch,
+        "base_sha": workspace.base_sha,
+        "start_sha": workspace.start_sha,
+        "repo": str(workspace.repo),
+        "common_dir": str(workspace.common_dir),
+        "item_id": workspace.item_id,
+        "attempt": workspace.attempt,
+        "created": workspace.created,
+    }
+    target = workspace.record_path
+    partial = target.with_name(target.name + ".partial")
+    with partial.open("w", encoding="ascii") as stream:
+        json.dump(values, stream, indent=1)
+        stream.flush()
+        os.fsync(stream.fileno())
+    partial.replace(target)
+
+
+def read_record(path: Path) -> Workspace | None:
+    """Return the record beside a folder, or None when the loop did not make it."""
+    record = record_path(path)
+    if record.is_symlink() or not record.is_file():
+        return None
+    try:
+        values = cast("dict[str, str | int]", json.loads(record.read_text(encoding="ascii")))
+        found = _workspace(values)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return found if found.path == path else None
+
+
+def drop_record(workspace: Workspace) -> None:
+    """Forget a folder that is gone."""
+    workspace.record_path.unlink(missing_ok=True)
+
+
+def leftovers(state_dir: Path) -> tuple[Leftover, ...]:
+    """List every folder the loop recorded below a state folder, oldest first."""
+    records = sorted(Path(os.path.realpath(state_dir)).glob("*/*/*.json"))
+    found = [read_record(record.with_suffix("")) for record in records]
+    known = sorted((one for one in found if one), key=lambda one: (one.created, str(one.path)))
+    return tuple(Leftover(workspace=one, present=os.path.lexists(one.path)) for one in known)
+
+
+def require_item_id(item_id: str) -> str:
+    """Return an item id that is safe in a path and in a branch name."""
+    if not ITEM_ID.fullmatch(item_id):
+        raise Refusal("ITEM_ID_UNUSABLE", f"{item_id!r} cannot name a branch", hint="letters, digits, dash, underscore")
+    return item_id
+
+
+def _workspace(values: dict[str, str | int]) -> Workspace:
+    return Workspace(
+        path=Path(str(values["path"])),
+        branch=str(values["branch"]),
+        base_sha=str(values["base_sha"]),
+        start_sha=str(values["start_sha"]),
+        repo=Path(str(values["repo"])),
+        common_dir=Path(str(values["common_dir"])),
+        item_id=str(values["item_id"]),
+        attempt=int(values["attempt"]),
+        created=Instant(int(values["created"])),
+        kind=WorkspaceKind(str(values["kind"])),
+    )
