@@ -7,6 +7,7 @@ from typing import cast
 
 TOOL_SEARCH = "ToolSearch"
 REMINDER = "<system-reminder>"
+REMINDERS = re.compile(r"\s*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 WORKDIR = re.compile(r"[Ww]orking directory: (\S+)")
 
 JsonObject = Mapping[str, object]
@@ -124,7 +125,7 @@ def note_calls(blocks: Sequence[JsonObject], calls: dict[str, ToolUse]) -> None:
                     call_id=call_id,
                     name=asked.name if asked else "",
                     arguments=asked.arguments if asked else {},
-                    result=text_of(block.get("content")),
+                    result=REMINDERS.sub("", text_of(block.get("content"))),
                     failed=block.get("is_error") is True,
                 )
             case _:
