@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 START_SECONDS = 20.0
+PARAMETERS = ("action", "contract_hash", "outcome", "verdict", "evidence", "failed_checks", "reproduction", "summary")
 
 
 @dataclass
@@ -60,10 +61,18 @@ def recording_app(record: RecordingMcp, answer: str) -> ASGIApp:
     """Build the server: the tool `work_loop`, which takes an action and flat arguments."""
 
     def work_loop(
-        action: str, contract_hash: str = "", outcome: dict[str, str] | None = None, summary: str = ""
+        action: str,
+        contract_hash: str | None = None,
+        outcome: dict[str, str] | None = None,
+        verdict: str | None = None,
+        evidence: list[dict[str, str]] | None = None,
+        failed_checks: list[str] | None = None,
+        reproduction: str | None = None,
+        summary: str | None = None,
     ) -> str:
         """Work on the claimed item."""
-        record.calls.append({"action": action, "contract_hash": contract_hash, "outcome": outcome, "summary": summary})
+        given = {**locals()}
+        record.calls.append({name: given[name] for name in PARAMETERS if given[name] is not None})
         return answer
 
     server = MCPServer("workloop")

@@ -40,7 +40,6 @@ def test_agent_edits_runs_a_command_and_calls_the_queue(claude: Claude) -> None:
             "action": "complete",
             "contract_hash": "0123abcd",
             "outcome": {"kind": "commit", "ref": NEW_BLOB},
-            "summary": "",
         }
     ]
     assert [(server["name"], server["status"]) for server in run.start["mcp_servers"]] == [("workloop", "connected")]
