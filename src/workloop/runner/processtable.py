@@ -1,0 +1,124 @@
+"""How processes are seen and signalled without ever mistaking one for another that got its number."""
+
+import os
+import signal as signals
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+PROC = Path("/proc")
+LINUX = sys.platform == "linux"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """A process for good: its number and when it started (ticks since boot on Linux)."""
+
+    pid: int
+    started: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One process as the kernel shows it now."""
+
+    identity: Identity
+    parent: int
+    session: int
+    zombie: bool
+
+    @property
+    def pid(self) -> int:
+        """Return the process's number."""
+        return self.identity.pid
+
+
+def snapshot() -> dict[int, Row]:
+    """Return every process that can be seen now, by number."""
+    if not LINUX:
+        return snapshot_portable()
+    rows = (row_of(int(entry.name)) for entry in PROC.iterdir() if entry.name.isdigit())
+    return {row.pid: row for row in rows if row is not None}
+
+
+def row_of(pid: int) -> Row | None:
+    """Return one process, or None when it is gone."""
+    if not LINUX:
+        return snapshot_portable().get(pid)
+    try:
+        text = (PROC / str(pid) / "stat").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The name is in parentheses and may contain anything, so fields are counted from the last one.
+    state, parent, _group, session, *rest = text[text.rindex(b")") + 2 :].split()
+    identity = Identity(pid=pid, started=int(rest[15]))
+    return Row(identity=identity, parent=int(parent), session=int(session), zombie=state in {b"Z", b"X", b"x"})
+
+
+def snapshot_portable() -> dict[int, Row]:
+    """Do the same where there is no /proc."""
+    import psutil
+
+    rows: dict[int, Row] = {}
+    for process in psutil.process_iter():
+        try:
+            with process.oneshot():
+                identity = Identity(pid=process.pid, started=round(process.create_time() * 1_000_000))
+                zombie = process.status() == psutil.STATUS_ZOMBIE
+                session = os.getsid(process.pid)
+                rows[process.pid] = Row(identity=identity, parent=process.ppid(), session=session, zombie=zombie)
+        except (psutil.Error, ProcessLookupError, PermissionError):
+            continue
+    return rows
+
+
+def variable_of(pid: int, name: str) -> str | None:
+    """Return a variable of the environment that a process was started with, where we may read it."""
+    prefix = name.encode() + b"="
+    try:
+        variables = (PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return None
+    return next(
+        (entry[len(prefix) :].decode(errors="replace") for entry in variables if entry.startswith(prefix)), None
+    )
+
+
+def send(identity: Identity, number: signals.Signals) -> bool:
+    """Signal exactly this process; says whether it was still there."""
+    if not hasattr(os, "pidfd_open"):
+        return send_portable(identity, number)
+    try:
+        handle = os.pidfd_open(identity.pid)
+    except ProcessLookupError:
+        return False
+    try:
+        row = row_of(identity.pid)
+        if row is None or row.identity != identity or row.zombie:
+            return False
+        signals.pidfd_send_signal(handle, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def send_portable(identity: Identity, number: signals.Signals) -> bool:
+    """Do the same where a process has no handle."""
+    row = row_of(identity.pid)
+    if row is None or row.identity != identity or row.zombie:
+        return False
+    try:
+        os.kill(identity.pid, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def boot_id() -> str:
+    """Name the running boot, so that numbers written before a restart are never believed after it."""
+    try:
+        return (PROC / "sys/kernel/random/boot_id").read_text().strip()
+    except FileNotFoundError:
+        return ""
