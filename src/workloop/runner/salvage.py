@@ -1,0 +1,89 @@
+"""How work that a session left uncommitted is kept on a side reference that nothing treats as reviewed."""
+
+from dataclasses import dataclass
+
+from workloop.domain.errors import IntegrityFault
+from workloop.runner.git import git
+from workloop.runner.gitfacts import NO_COMMIT, commit_of, move_ref, reachable_from_refs, tree_of
+from workloop.runner.registry import Workspace
+from workloop.runner.repository import Repository
+from workloop.runner.snapshot import Skipped, take_snapshot
+from workloop.runner.workspace import require_workspace
+
+SALVAGE_REFS = "refs/workloop/salvage/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Salvage:
+    """What was saved: the reference and its commit (none when there was nothing), its files, and what was not."""
+
+    ref: str | None
+    sha: str | None
+    files: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    conflicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Salvaged:
+    """One salvage the repository holds."""
+
+    ref: str
+    sha: str
+    item_id: str
+    attempt: int
+    title: str
+
+
+def salvage(workspace: Workspace, *, reason: str) -> Salvage:
+    """Commit an ended session's uncommitted work to its side reference; the branch and the index stay as they are.
+
+    Raises Refusal when the folder is not the attempt's registered worktree, so that nothing else is ever committed.
+    """
+    require_workspace(workspace)
+    snapshot = take_snapshot(workspace)
+    head, ref = snapshot.head, workspace.salvage_ref
+    previous = commit_of(workspace.repo, ref)
+    if head is not None and tree_of(workspace.path, head) == snapshot.tree:
+        sha = None if reachable_from_refs(workspace.path, head) else head
+    elif previous and _holds(workspace, previous, snapshot.tree, head):
+        sha = previous
+    else:
+        parents = [name for parent in (head, previous) if parent for name in ("-p", parent)]
+        sha = git(workspace.path, "commit-tree", snapshot.tree, *parents, "-m", _message(workspace, reason)).text
+    if sha is not None and sha != previous:
+        move_ref(workspace.repo, ref, sha, previous or NO_COMMIT)
+        if commit_of(workspace.repo, ref) != sha:
+            raise IntegrityFault("SALVAGE_NOT_WRITTEN", f"{ref} does not hold what was written", ref=ref)
+    return Salvage(
+        ref=ref if sha else None,
+        sha=sha,
+        files=snapshot.files,
+        skipped=snapshot.skipped,
+        conflicts=snapshot.conflicts,
+    )
+
+
+def salvages(repository: Repository) -> tuple[Salvaged, ...]:
+    """List what the repository's salvage references hold."""
+    shape = "--format=%(refname)%00%(objectname)%00%(contents:subject)"
+    lines = git(repository.path, "for-each-ref", shape, SALVAGE_REFS).text.splitlines()
+    found: list[Salvaged] = []
+    for line in lines:
+        ref, sha, title = line.split("\0")
+        item_id, _, attempt = ref.removeprefix(SALVAGE_REFS).rpartition("/")
+        found.append(Salvaged(ref=ref, sha=sha, item_id=item_id, attempt=int(attempt), title=title))
+    return tuple(found)
+
+
+def _holds(workspace: Workspace, previous: str, tree: str, head: str | None) -> bool:
+    same_tree = tree_of(workspace.repo, previous) == tree
+    return same_tree and commit_of(workspace.repo, f"{previous}^1") == head
+
+
+def _message(workspace: Workspace, reason: str) -> str:
+    return (
+        f"UNREVIEWED: salvaged from {workspace.item_id}, attempt {workspace.attempt}\n\n"
+        f"Left uncommitted on {workspace.branch} when its session ended: {reason}.\n"
+        "Nobody has reviewed or checked this. It is not a candidate.\n"
+    )
