@@ -26,14 +26,21 @@ class WorkloopError(Exception):
     retryable_by_default: ClassVar[bool] = False
 
     def __init__(
-        self, code: str, message: str, *, hint: str = "", retryable: bool | None = None, **details: Detail
+        self,
+        code: str,
+        message: str,
+        *,
+        hint: str = "",
+        retryable: bool | None = None,
+        facts: Mapping[str, Detail] | None = None,
+        **details: Detail,
     ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.hint = hint
         self.retryable = self.retryable_by_default if retryable is None else retryable
-        self.details = details
+        self.details: dict[str, Detail] = {**(facts or {}), **details}
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"

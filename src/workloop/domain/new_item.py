@@ -1,0 +1,250 @@
+"""What a caller asks for when it adds an item: strictly read, nothing guessed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeVar
+
+from workloop.domain.checks import Check, CheckKind
+from workloop.domain.clock import Instant, from_text
+from workloop.domain.contract import SLOT_KINDS, EvidenceSlot, OutcomeKind
+from workloop.domain.ids import own_key, slug
+from workloop.domain.item import Verification
+from workloop.domain.rank import PRIORITY_HIGHEST_NUMBER, PRIORITY_LOWEST_NUMBER
+from workloop.domain.reader import Json, Reader, bad
+
+CHECK_TIMEOUT_SECONDS_MAX = 24 * 3600.0
+LEASE_SECONDS_MAX = 7 * 86_400
+UNTIL = ("candidate", "verified", "landed")
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """A dependency by key; an empty `until` leaves the choice to the campaign."""
+
+    key: str
+    until: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewItem:
+    """One item as asked for; None means that the campaign's default holds."""
+
+    key: str
+    raw_key: str
+    title: str
+    objective: str
+    family: str | None = None
+    subject: str | None = None
+    priority: int | None = None
+    source_refs: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    lane: str | None = None
+    checks: tuple[Check, ...] = ()
+    evidence: tuple[EvidenceSlot, ...] = ()
+    outcomes: tuple[OutcomeKind, ...] = ()
+    authority_allow: tuple[str, ...] = ()
+    authority_deny: tuple[str, ...] = ()
+    boundaries: tuple[str, ...] | None = None
+    versions: dict[str, str] = field(default_factory=dict[str, str])
+    protected: tuple[str, ...] = ()
+    verification: Verification | None = None
+    waived: tuple[str, ...] = ()
+    lease_seconds: int | None = None
+    attempts_max: int | None = None
+    expiries_max: int | None = None
+    rounds_max: int | None = None
+    depends_on: tuple[Need, ...] = ()
+    not_before: Instant | None = None
+
+
+def read_new_item(value: Json, path: str) -> NewItem:
+    """Read one item; raises BadRequest naming the field that is wrong or unknown."""
+    reader = Reader(value, path)
+    title = reader.text("title", longest=300)
+    raw_key = reader.text("key") or reader.text("canonical_key") or slug(title, 60)
+    if not title and not raw_key:
+        raise bad(reader.at("title"), "is required", hint="give the item a title, a key, or both")
+    if "\n" in title:
+        raise bad(reader.at("title"), "has more than one line", hint="put the details into objective")
+    item = NewItem(
+        key=own_key(raw_key),
+        raw_key=raw_key,
+        title=title or raw_key,
+        objective=reader.text("objective", default=title),
+        family=reader.optional_text("family"),
+        subject=reader.optional_text("subject"),
+        priority=optional_whole(reader, "priority", PRIORITY_LOWEST_NUMBER, PRIORITY_HIGHEST_NUMBER, "BAD_PRIORITY"),
+        source_refs=reader.texts("source_refs"),
+        tools=reader.texts("tools"),
+        lane=reader.optional_text("lane"),
+        checks=read_checks(reader),
+        evidence=read_slots(reader),
+        outcomes=tuple(one_of(reader, "outcomes", OutcomeKind, text) for text in reader.texts("outcomes")),
+        authority_allow=reader.texts("authority_allow"),
+        authority_deny=reader.texts("authority_deny"),
+        boundaries=reader.texts("boundaries") if "boundaries" in reader.values else None,
+        versions=reader.table("versions"),
+        protected=read_protected(reader),
+        verification=read_verification(reader),
+        waived=read_waivers(reader),
+        lease_seconds=optional_whole(reader, "lease_seconds", 1, LEASE_SECONDS_MAX),
+        attempts_max=optional_whole(reader, "attempts_max", 1, 100),
+        expiries_max=optional_whole(reader, "expiries_max", 1, 100),
+        rounds_max=optional_whole(reader, "rounds_max", 1, 20),
+        depends_on=read_needs(reader),
+        not_before=read_instant(reader, "not_before"),
+    )
+    reader.done()
+    if (item.family is None) != (item.subject is None):
+        raise bad(reader.at("family"), "family and subject go together", hint="give both or neither")
+    return item
+
+
+def optional_whole(reader: Reader, name: str, lowest: int, highest: int, code: str = "BAD_REQUEST") -> int | None:
+    """Read a whole number that may be absent."""
+    if reader.values.get(name) is None:
+        reader.take(name)
+        return None
+    return reader.whole(name, default=lowest, lowest=lowest, highest=highest, code=code)
+
+
+def one_of(reader: Reader, name: str, kinds: type[Choice], text: str) -> Choice:
+    """Read one value of an enumeration."""
+    try:
+        return kinds(text)
+    except ValueError as error:
+        allowed = ", ".join(kind.value for kind in kinds)
+        raise bad(reader.at(name), f"{text!r} is not one of {allowed}") from error
+
+
+def read_verification(reader: Reader) -> Verification | None:
+    """Read who must confirm the result."""
+    text = reader.text("verification")
+    return one_of(reader, "verification", Verification, text) if text else None
+
+
+def read_instant(reader: Reader, name: str) -> Instant | None:
+    """Read an RFC 3339 instant that may be absent."""
+    text = reader.text(name)
+    if not text:
+        return None
+    try:
+        return from_text(text)
+    except ValueError as error:
+        raise bad(reader.at(name), f"{text!r} is not an RFC 3339 time with a zone") from error
+
+
+def read_checks(reader: Reader) -> tuple[Check, ...]:
+    """Read `checks` (which prove) and `guards` (which hold before and after)."""
+    checks: list[Check] = []
+    for name, kind, letter in (("checks", CheckKind.PROVES, "check"), ("guards", CheckKind.GUARDS, "guard")):
+        for number, (path, value) in enumerate(entries(reader, name), start=1):
+            checks.append(read_one_check(value, path, kind, f"{letter}-{number}"))
+    seen: set[str] = set()
+    for check in checks:
+        if check.id in seen:
+            raise bad(reader.at("checks"), f"id {check.id!r} is used twice", hint="give each check its own id")
+        seen.add(check.id)
+    return tuple(checks)
+
+
+def entries(reader: Reader, name: str) -> Sequence[tuple[str, Json]]:
+    """Return a list's entries; one text alone counts as a list of one."""
+    value = reader.values.get(name)
+    if isinstance(value, str):
+        reader.take(name)
+        return [(f"{reader.at(name)}[0]", value)]
+    return list(reader.entries(name))
+
+
+def read_one_check(value: Json, path: str, kind: CheckKind, default_id: str) -> Check:
+    """Read one check: a shell command, or an object with command, id, kind, timeout_seconds and cwd."""
+    if isinstance(value, str):
+        value = {"command": value}
+    reader = Reader(value, path)
+    command: str | tuple[str, ...]
+    command = reader.text("command", required=True) if isinstance(reader.values.get("command"), str) else ()
+    command = command or reader.texts("command")
+    if not command:
+        raise bad(reader.at("command"), "is required", hint="give the shell command that decides")
+    text = reader.text("kind")
+    check = Check(
+        id=reader.text("id", default=default_id, longest=100),
+        kind=one_of(reader, "kind", CheckKind, text) if text else kind,
+        command=command,
+        timeout_seconds=reader.number(
+            "timeout_seconds", default=600.0, lowest=0.001, highest=CHECK_TIMEOUT_SECONDS_MAX
+        ),
+        cwd=reader.text("cwd", default="."),
+        red_on_base=reader.flag("red_on_base", default=True),
+        strict=reader.flag("strict"),
+        red_exit_codes=read_exit_codes(reader),
+    )
+    reader.done()
+    if outside(check.cwd):
+        raise bad(reader.at("cwd"), "leaves the repository", hint="name a folder inside it")
+    return check
+
+
+def read_exit_codes(reader: Reader) -> tuple[int, ...]:
+    """Read the exit codes that mean a failed assertion."""
+    codes: list[int] = []
+    for path, value in reader.entries("red_exit_codes"):
+        if isinstance(value, bool) or not isinstance(value, int) or value not in range(1, 126):
+            raise bad(path, "expected an exit code from 1 to 125")
+        codes.append(value)
+    return tuple(codes) or (1,)
+
+
+def outside(path: str) -> bool:
+    """Tell whether a relative path leads out of the tree it belongs to."""
+    return path.startswith(("/", "~")) or ".." in path.split("/")
+
+
+def read_protected(reader: Reader) -> tuple[str, ...]:
+    """Read the paths a worker may not change."""
+    paths = reader.texts("protected")
+    for path in paths:
+        if outside(path):
+            raise bad(reader.at("protected"), f"{path!r} leaves the repository", hint="name a path inside it")
+    return paths
+
+
+def read_slots(reader: Reader) -> tuple[EvidenceSlot, ...]:
+    """Read the evidence that a completion must bring: a name, or an object with id, kinds and live."""
+    slots: list[EvidenceSlot] = []
+    for path, value in reader.entries("evidence"):
+        slot = Reader({"id": value} if isinstance(value, str) else value, path)
+        kinds = slot.texts("kinds") or SLOT_KINDS
+        refused = [kind for kind in kinds if kind not in SLOT_KINDS]
+        if refused:
+            raise bad(slot.at("kinds"), f"{refused[0]!r} fills no slot", hint=f"use {', '.join(SLOT_KINDS)}")
+        name = slot.text("id", required=True, longest=100)
+        slots.append(EvidenceSlot(id=name, kinds=tuple(kinds), live=slot.flag("live")))
+        slot.done()
+    return tuple(slots)
+
+
+def read_waivers(reader: Reader) -> tuple[str, ...]:
+    """Read which default checks or slots do not apply; each waiver says why."""
+    waived: list[str] = []
+    for path, value in reader.entries("waive"):
+        waiver = Reader(value, path)
+        waived.append(f"{waiver.text('id', required=True)}: {waiver.text('reason', required=True)}")
+        waiver.done()
+    return tuple(waived)
+
+
+def read_needs(reader: Reader) -> tuple[Need, ...]:
+    """Read the dependencies: a key, or an object with key and until."""
+    needs: list[Need] = []
+    for path, value in entries(reader, "depends_on"):
+        need = Reader({"key": value} if isinstance(value, str) else value, path)
+        until = need.text("until")
+        if until and until not in UNTIL:
+            raise bad(need.at("until"), f"{until!r} is not one of {', '.join(UNTIL)}")
+        needs.append(Need(key=need.text("key", required=True), until=until))
+        need.done()
+    return tuple(needs)
