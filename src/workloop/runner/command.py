@@ -15,7 +15,8 @@ from workloop.runner.sweep import end_tree
 
 TAIL_BYTES_MAX = 64 * 1024
 LOG_BYTES_MAX = 16 * 1024 * 1024
-POLL_SECONDS = 0.1
+POLL_SECONDS_MIN = 0.002
+POLL_SECONDS_MAX = 0.1
 READER_SECONDS = 10.0
 MARKER = "WORKLOOP_RUN"
 NOT_EXECUTABLE = 126
@@ -35,7 +36,7 @@ class Command:
     log_path: Path
     timeout_seconds: float
     env: Mapping[str, str] = field(default_factory=dict[str, str])
-    stop: threading.Event | None = None
+    stop: threading.Event = field(default_factory=threading.Event)
 
 
 class CommandEnd(NamedTuple):
@@ -55,6 +56,7 @@ class _Ended(NamedTuple):
     timed_out: bool = False
     stopped: bool = False
     survivors: tuple[int, ...] = ()
+    finished: float | None = None
 
 
 class _Output:
@@ -105,7 +107,7 @@ def run_command(order: Command) -> CommandEnd:
         exit_code=end.exit_code,
         timed_out=end.timed_out,
         stopped=end.stopped,
-        duration_us=round((time.monotonic() - started) * 1_000_000),
+        duration_us=round(((end.finished or time.monotonic()) - started) * 1_000_000),
         output_tail=plain_text(output.tail),
         output_digest=output.digest.hexdigest(),
         survivors=end.survivors,
@@ -154,22 +156,23 @@ def _start(order: Command, output: _Output, sink: int) -> "subprocess.Popen[byte
 def _supervise(order: Command, process: "subprocess.Popen[bytes]", started: float) -> _Ended:
     waited = _Ended(exit_code=None)
     try:
-        waited = _wait(order, process, started + order.timeout_seconds)
+        waited = _wait(order, process.pid, started + order.timeout_seconds)
     finally:
+        finished = time.monotonic()
         survivors = end_tree(process.pid, marker=f"{MARKER}={order.folder}", folder=order.folder)
-        if process.pid not in survivors:
-            process.wait()
-    return waited._replace(survivors=survivors)
+        # Reaped only now: until then no other process can be given the leader's number.
+        exit_code = None if process.pid in survivors else process.wait()
+    decided = None if waited.timed_out or waited.stopped else exit_code
+    return waited._replace(exit_code=decided, survivors=survivors, finished=finished)
 
 
-def _wait(order: Command, process: "subprocess.Popen[bytes]", deadline: float) -> _Ended:
-    while True:
+def _wait(order: Command, pid: int, deadline: float) -> _Ended:
+    pause = POLL_SECONDS_MIN
+    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
         left = deadline - time.monotonic()
-        if order.stop is not None and order.stop.is_set():
-            return _Ended(exit_code=None, stopped=True)
         if left <= 0:
             return _Ended(exit_code=None, timed_out=True)
-        try:
-            return _Ended(exit_code=process.wait(min(left, POLL_SECONDS)))
-        except subprocess.TimeoutExpired:
-            continue
+        if order.stop.wait(min(left, pause)):
+            return _Ended(exit_code=None, stopped=True)
+        pause = min(POLL_SECONDS_MAX, pause * 1.5)
+    return _Ended(exit_code=None)

@@ -4,7 +4,7 @@ import os
 import signal
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import psutil
@@ -14,21 +14,34 @@ KILL_SECONDS = 5.0
 PAUSE_SECONDS = 0.02
 
 
+class _Family(NamedTuple):
+    leader: int
+    since: float
+    variable: str
+    value: str
+    folder: Path
+
+
 def end_tree(leader: int, *, marker: str, folder: Path) -> tuple[int, ...]:
     """End a command's processes: ask, then kill, until none is found; return those that would not die.
 
-    They are known by descent, by session, by an environment variable, or by working inside the command's folder, so one
-    that forked twice and made a session of its own is found as well.
+    They are known by descent, by session, by an environment variable, or by working inside the command's folder when
+    younger than the command, so one that forked twice and made a session of its own is found as well. The leader must
+    not be reaped yet, so that its number stands for nothing else.
     """
-    if not _signal_all(leader, marker, folder, signal.SIGTERM, TERM_SECONDS):
+    import psutil
+
+    variable, _, value = marker.partition("=")
+    family = _Family(leader, psutil.Process(leader).create_time(), variable, value, folder)
+    if not _signal_all(family, signal.SIGTERM, TERM_SECONDS):
         return ()
-    return _signal_all(leader, marker, folder, signal.SIGKILL, KILL_SECONDS)
+    return _signal_all(family, signal.SIGKILL, KILL_SECONDS)
 
 
-def _signal_all(leader: int, marker: str, folder: Path, number: signal.Signals, seconds: float) -> tuple[int, ...]:
+def _signal_all(family: _Family, number: signal.Signals, seconds: float) -> tuple[int, ...]:
     deadline = time.monotonic() + seconds
     asked: set[int] = set()
-    while alive := _members(leader, marker, folder):
+    while alive := _members(family):
         if time.monotonic() >= deadline:
             return tuple(sorted(one.pid for one in alive))
         for one in alive:
@@ -48,38 +61,29 @@ def _send(process: "psutil.Process", number: signal.Signals) -> None:
         return
 
 
-def _members(leader: int, marker: str, folder: Path) -> "list[psutil.Process]":
+def _members(family: _Family) -> "list[psutil.Process]":
     import psutil
 
     own = os.getpid()
-    descendants = _descendants(leader)
+    descendants = {one.pid for one in psutil.Process(family.leader).children(recursive=True)}
     return [
         one
         for one in psutil.process_iter()
-        if one.pid != own and (one.pid in descendants or _belongs(one, leader, marker, folder)) and _is_alive(one)
+        if one.pid != own and (one.pid in descendants or _belongs(one, family)) and _is_alive(one)
     ]
 
 
-def _descendants(leader: int) -> set[int]:
+def _belongs(process: "psutil.Process", family: _Family) -> bool:
     import psutil
 
     try:
-        process = psutil.Process(leader)
-        return {leader, *(one.pid for one in process.children(recursive=True))}
-    except psutil.NoSuchProcess:
-        return set()
-
-
-def _belongs(process: "psutil.Process", leader: int, marker: str, folder: Path) -> bool:
-    import psutil
-
-    try:
-        if os.getsid(process.pid) == leader:
+        if process.pid == family.leader or os.getsid(process.pid) == family.leader:
             return True
-        name, _, value = marker.partition("=")
-        if process.environ().get(name) == value:
+        if process.create_time() < family.since:
+            return False
+        if process.environ().get(family.variable) == family.value:
             return True
-        return Path(process.cwd()).is_relative_to(folder)
+        return Path(process.cwd()).is_relative_to(family.folder)
     except (psutil.Error, ProcessLookupError, PermissionError, FileNotFoundError):
         return False
 
