@@ -88,8 +88,12 @@ def require_workspace(workspace: Workspace) -> None:
     found = top_level(workspace.path) if workspace.path.is_dir() and not workspace.path.is_symlink() else None
     if found != workspace.path or common_dir(workspace.path) != workspace.common_dir:
         raise _misplaced(workspace, f"git finds {found or 'nothing'} there")
-    if workspace.path not in {Path(os.path.realpath(entry.path)) for entry in worktrees(workspace.repo)}:
-        raise _misplaced(workspace, "git does not list it")
+    own = git_dir(workspace.path)
+    backlink = own / "gitdir"
+    if own.parent != workspace.common_dir / "worktrees" or not backlink.is_file():
+        raise _misplaced(workspace, f"it uses {own}, which is not a worktree's own directory")
+    if Path(os.fsdecode(backlink.read_bytes()).strip()) != workspace.path / ".git":
+        raise _misplaced(workspace, f"it uses the directory of another worktree, {own}")
 
 
 def break_stale_locks(workspace: Workspace) -> tuple[Path, ...]:
