@@ -1,26 +1,22 @@
-"""How one agent session is watched from spawn to proven death."""
+"""How one agent session is run from spawn to proven death."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 import anyio
 
-from workloop.domain.clock import Clock
-from workloop.domain.session import SessionEvent, SessionReport
-from workloop.runner.harness.port import Harness, LaunchRequest
+from workloop.domain.clock import SECOND_US, Clock, Instant
+from workloop.domain.session import DETAIL_CHARACTERS_MAX, SessionEvent, SessionReport, head, printable
+from workloop.runner.framing import TailBuffer
+from workloop.runner.harness.port import Ending, Harness, LaunchRequest
+from workloop.runner.intake import Archive, EventSink, Intake, Totals
+from workloop.runner.process import Child, Death, ExitStatus, receive, spawn
+from workloop.runner.watch import Cause, SessionLimits, Watch
 
-EventSink = Callable[[SessionEvent], Awaitable[None]]
+STREAM_NAME = "stream.jsonl"
+UNKNOWN_STATUS = ExitStatus(exit_code=None, signal=None)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionLimits:
-    """When a session is ended from outside, in seconds, and how much of it is kept, in bytes."""
-
-    wall_seconds: float = 7_200.0
-    quiet_seconds: float = 1_200.0
-    progress_seconds: float = 2_400.0
-    finish_grace_seconds: float = 5.0
-    stream_bytes_max: int = 256 * 1024 * 1024
+__all__ = ["EventSink", "SessionLimits", "StopRequest", "run_session"]
 
 
 @dataclass(slots=True)
@@ -46,5 +42,179 @@ async def run_session(
     sink: EventSink,
     stop: StopRequest,
 ) -> SessionReport:
-    """Run one session to its end and report; every descendant is dead when this returns."""
-    raise NotImplementedError
+    """Run one session to its end and report; every descendant is dead when this returns.
+
+    Raises Fault when the harness cannot be started, and whatever the sink raises once the session is dead.
+    """
+    started_at = clock.now()
+    launch = harness.launch(request)
+    reader = harness.reader(request)
+    archive = Archive(request.session_dir / STREAM_NAME, limits.stream_bytes_max)
+    try:
+        child = spawn(
+            launch.argv,
+            env=launch.env,
+            cwd=launch.cwd,
+            session_dir=request.session_dir,
+            session_id=request.session_id,
+        )
+        session = Session(child, Intake(reader, archive), Watch(limits, anyio.current_time()), sink)
+        cause = await session.run(stop)
+    finally:
+        archive.close()
+    ending = await session.conclude(cause)
+    return report(request, session, ending, cause, stop.reason, (started_at, clock.now()))
+
+
+class Session:
+    """A running session: the child, what it said, and the clocks."""
+
+    def __init__(self, child: Child, intake: Intake, watch: Watch, sink: EventSink) -> None:
+        self.child = child
+        self.intake = intake
+        self.watch = watch
+        self.sink = sink
+        self.totals = Totals()
+        self.stderr = TailBuffer()
+        self.nearer = anyio.Event()
+        self.drained = anyio.Event()
+        self.death: Death | None = None
+
+    async def run(self, stop: StopRequest) -> Cause:
+        """Drain, watch and end the child, whatever happens to the caller."""
+        cause = Cause.EXITED
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self.drain)
+                group.start_soon(self.keep_looking)
+                cause = await self.wait_for_end(stop)
+                self.death = await self.child.end(self.watch.limits.ladder)
+                with anyio.move_on_after(self.watch.limits.finish_grace_seconds):
+                    await self.drained.wait()
+                group.cancel_scope.cancel()
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from failures
+        finally:
+            if self.death is None:
+                self.death = await self.child.end(self.watch.limits.ladder)
+            self.child.close()
+        return cause
+
+    async def conclude(self, cause: Cause) -> Ending:
+        """Have the adapter judge, and pass on its last events; a status that we caused proves nothing."""
+        status = self.death.status if self.death and cause is not Cause.FINISHED else None
+        status = status or UNKNOWN_STATUS
+        ending = self.intake.reader.finish(status.exit_code, status.signal, printable(self.stderr.text()))
+        await self.pass_on(list(ending.events))
+        return ending
+
+    async def wait_for_end(self, stop: StopRequest) -> Cause:
+        """Wait until the session is over or has to be ended."""
+        causes: list[Cause] = []
+
+        async def first(wait: Callable[[], Awaitable[Cause]]) -> None:
+            causes.append(await wait())
+            group.cancel_scope.cancel()
+
+        async def stopped() -> Cause:
+            await stop.requested.wait()
+            return Cause.STOPPED if self.watch.finished_at is None else Cause.FINISHED
+
+        async with anyio.create_task_group() as group:
+            for wait in (self.exited, stopped, self.clocks):
+                group.start_soon(first, wait)
+        return causes[0]
+
+    async def exited(self) -> Cause:
+        """Wait for the child's own end, and a little for pipes that others still hold."""
+        await self.child.wait()
+        with anyio.move_on_after(self.watch.limits.finish_grace_seconds):
+            await self.drained.wait()
+        return Cause.EXITED
+
+    async def clocks(self) -> Cause:
+        """Wait until a clock has run out."""
+        while (cause := self.watch.due(anyio.current_time())) is None:
+            with anyio.CancelScope(deadline=self.watch.next_deadline()):
+                await self.nearer.wait()
+                self.nearer = anyio.Event()
+        return cause
+
+    async def keep_looking(self) -> None:
+        """Remember descendants while their ancestry can still be seen."""
+        while True:
+            await anyio.sleep(self.watch.limits.look_seconds)
+            await self.child.look()
+
+    async def drain(self) -> None:
+        """Read both streams to their ends."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self.drain_stderr)
+            await self.drain_stdout()
+        self.drained.set()
+
+    async def drain_stdout(self) -> None:
+        """Turn standard output into events."""
+        while data := await receive(self.child.stdout):
+            await self.take(*self.intake.feed(data, now_us()))
+        await self.take(*self.intake.finish(now_us()))
+
+    async def drain_stderr(self) -> None:
+        """Keep the end of standard error."""
+        while data := await receive(self.child.stderr):
+            self.stderr.feed(data)
+
+    async def take(self, lines: int, events: list[SessionEvent]) -> None:
+        """Move the clocks and pass the events on."""
+        now = anyio.current_time()
+        if lines:
+            self.watch.heard(now)
+        for event in events:
+            if self.watch.saw(event, now):
+                self.nearer.set()
+        await self.pass_on(events)
+
+    async def pass_on(self, events: list[SessionEvent]) -> None:
+        """Count events and hand them to the sink."""
+        for event in events:
+            self.totals.add(event)
+            await self.sink(event)
+
+
+def now_us() -> int:
+    """Return the monotonic present in microseconds."""
+    return round(anyio.current_time() * SECOND_US)
+
+
+def report(
+    request: LaunchRequest,
+    session: Session,
+    ending: Ending,
+    cause: Cause,
+    stop_reason: str,
+    span: tuple[Instant, Instant],
+) -> SessionReport:
+    """Put together what is known about an ended session."""
+    conclusion, totals = ending.conclusion, session.totals
+    death = session.death or Death(status=None, survivors_killed=0, proven=False)
+    status = death.status or UNKNOWN_STATUS
+    details = [session.watch.explain(cause, stop_reason), conclusion.detail]
+    return SessionReport(
+        session_id=request.session_id,
+        session_class=session.watch.verdict(cause, conclusion.session_class),
+        started_at=span[0],
+        ended_at=span[1],
+        exit_code=status.exit_code,
+        signal=status.signal,
+        final_text=conclusion.final_text,
+        tokens=totals.tokens,
+        usage_reported=totals.counts["usage"] > 0,
+        cost_micros=totals.cost_micros,
+        reset_at=conclusion.reset_at,
+        resume_id=conclusion.resume_id,
+        stderr_tail=printable(session.stderr.text()),
+        detail=head("; ".join(part for part in details if part), DETAIL_CHARACTERS_MAX),
+        event_counts=dict(totals.counts),
+        survivors_killed=death.survivors_killed,
+        death_proven=death.proven,
+    )

@@ -85,7 +85,7 @@ class ClaudeReader:
             return []
         rule = RULES.get(kind)
         if fields is None or rule is None:
-            return [self.stamper.unrecognised(line, arrival_us)]
+            return [self.stamper.unrecognised(line, self.stamper.at(arrival_us))]
         self.stamper.last_arrival_us = arrival_us
         return rule(self, fields)
 

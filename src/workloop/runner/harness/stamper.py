@@ -21,10 +21,10 @@ class Stamper:
         """Return the next stamp at the arrival of the one before."""
         return self.at(self.last_arrival_us)
 
-    def unrecognised(self, raw: bytes, arrival_us: int) -> Unrecognised:
+    def unrecognised(self, raw: bytes, at: Stamp) -> Unrecognised:
         """Keep the beginning of a line that no rule knows."""
         kept = raw[: DETAIL_CHARACTERS_MAX * 4].decode("utf-8", errors="replace")
-        return Unrecognised(at=self.at(arrival_us), raw=head(kept, DETAIL_CHARACTERS_MAX))
+        return Unrecognised(at=at, raw=head(kept, DETAIL_CHARACTERS_MAX))
 
     def overlong(self, size: int, arrival_us: int) -> Unrecognised:
         """Note a line that was too long to keep."""

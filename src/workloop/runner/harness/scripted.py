@@ -1,0 +1,101 @@
+"""How the shipped deterministic agent is started and read: a real child, for demos and tests."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from workloop.domain.clock import Instant
+from workloop.domain.session import (
+    DETAIL_CHARACTERS_MAX,
+    TEXT_CHARACTERS_MAX,
+    Conclusion,
+    Limit,
+    SessionClass,
+    SessionEvent,
+    Started,
+    Text,
+    ToolCall,
+    head,
+    tail,
+)
+from workloop.runner.harness.codec import decode_line
+from workloop.runner.harness.exits import class_of_exit, describe_exit
+from workloop.runner.harness.files import loop_environment, write_private
+from workloop.runner.harness.port import Capabilities, Ending, Launch, LaunchRequest
+from workloop.runner.harness.stamper import Stamper
+
+PROGRAM = "workloop.testing.scripted_agent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptedConfig:
+    """Which script the agent follows."""
+
+    script: Path
+
+
+class ScriptedHarness:
+    """An agent that does what its script says."""
+
+    name = "scripted"
+    capabilities = Capabilities(reports_cost=True, reports_reset=True, resumes=True)
+
+    def __init__(self, config: ScriptedConfig) -> None:
+        self.config = config
+
+    def launch(self, request: LaunchRequest) -> Launch:
+        """Start the agent with this interpreter."""
+        brief = write_private(request.session_dir / "brief.md", request.prompt)
+        env = {**request.environment, **loop_environment(request), "WORKLOOP_BRIEF": str(brief)}
+        argv = (sys.executable, "-m", PROGRAM, str(self.config.script))
+        return Launch(argv=argv, env=env, cwd=request.cwd)
+
+    def reader(self, request: LaunchRequest) -> "ScriptedReader":
+        """Make a fresh reader for the session's output."""
+        return ScriptedReader(request)
+
+
+class ScriptedReader:
+    """One scripted session's stream."""
+
+    def __init__(self, request: LaunchRequest) -> None:
+        self.stamper = Stamper(request.session_id)
+        self.resume_id = request.resume_id
+        self.reset_at: Instant | None = None
+        self.final_text = ""
+        self.produced = False
+
+    def feed(self, line: bytes, arrival_us: int) -> list[SessionEvent]:
+        """Decode one line."""
+        events = decode_line(line, arrival_us, self.stamper)
+        for event in events:
+            match event:
+                case Started():
+                    self.resume_id = event.resume_id or self.resume_id
+                case Text():
+                    self.final_text = event.text
+                    self.produced = True
+                case ToolCall():
+                    self.produced = True
+                case Limit():
+                    self.reset_at = event.reset_at
+                case _:
+                    continue
+        return events
+
+    def overlong(self, size: int, arrival_us: int) -> list[SessionEvent]:
+        """Take note of a line that was too long to keep."""
+        return [self.stamper.overlong(size, arrival_us)]
+
+    def finish(self, exit_code: int | None, signal: int | None, stderr_tail: str) -> Ending:
+        """Judge by the exit status; a clean end without a word or a tool call is dead."""
+        session_class = class_of_exit(exit_code, signal)
+        clean = session_class is SessionClass.CLEAN
+        conclusion = Conclusion(
+            session_class=SessionClass.DEAD if clean and not self.produced else session_class,
+            final_text=tail(self.final_text, TEXT_CHARACTERS_MAX) if clean else "",
+            reset_at=self.reset_at if session_class is SessionClass.LIMITED else None,
+            resume_id=self.resume_id,
+            detail=head(describe_exit(exit_code, signal, stderr_tail), DETAIL_CHARACTERS_MAX),
+        )
+        return Ending(conclusion=conclusion)

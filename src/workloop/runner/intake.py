@@ -1,0 +1,83 @@
+"""How a session's output is kept, decoded and added up, in bounded memory."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from workloop.domain.session import SessionEvent, Tokens, Usage, kind_of
+from workloop.runner.framing import Line, LineSplitter, OverlongLine
+from workloop.runner.harness.port import StreamReader
+
+EventSink = Callable[[SessionEvent], Awaitable[None]]
+
+
+class Archive:
+    """The raw output on disk, up to a cap that a last line then states."""
+
+    def __init__(self, path: Path, bytes_max: int) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        self.stream = os.fdopen(os.open(path, flags, 0o600), "wb", buffering=0)
+        self.left = bytes_max
+        self.dropped = 0
+
+    def write(self, data: bytes) -> None:
+        """Keep what still fits."""
+        kept = data[: self.left]
+        if kept:
+            self.stream.write(kept)
+        self.left -= len(kept)
+        self.dropped += len(data) - len(kept)
+
+    def close(self) -> None:
+        """End the file, with a mark when something is missing."""
+        if self.dropped:
+            mark = {"type": "workloop_cut", "dropped_bytes": self.dropped}
+            self.stream.write(b"\n" + json.dumps(mark).encode() + b"\n")
+        self.stream.close()
+
+
+class Totals:
+    """What a session's events add up to."""
+
+    def __init__(self) -> None:
+        self.tokens = Tokens()
+        self.cost_micros: int | None = None
+        self.counts: Counter[str] = Counter()
+
+    def add(self, event: SessionEvent) -> None:
+        """Count one event."""
+        self.counts[kind_of(event)] += 1
+        if isinstance(event, Usage):
+            self.tokens += event.tokens
+            if event.cost_micros is not None:
+                self.cost_micros = (self.cost_micros or 0) + event.cost_micros
+
+
+class Intake:
+    """One session's standard output on its way to the archive and to events."""
+
+    def __init__(self, reader: StreamReader, archive: Archive) -> None:
+        self.reader = reader
+        self.archive = archive
+        self.splitter = LineSplitter()
+
+    def feed(self, data: bytes, arrival_us: int) -> tuple[int, list[SessionEvent]]:
+        """Take the next bytes; returns how many lines they completed and their events."""
+        self.archive.write(data)
+        return self.decode(self.splitter.feed(data), arrival_us)
+
+    def finish(self, arrival_us: int) -> tuple[int, list[SessionEvent]]:
+        """Decode what stood after the last newline."""
+        return self.decode(self.splitter.finish(), arrival_us)
+
+    def decode(self, lines: list[Line], arrival_us: int) -> tuple[int, list[SessionEvent]]:
+        """Decode whole lines."""
+        events: list[SessionEvent] = []
+        for line in lines:
+            if isinstance(line, OverlongLine):
+                events += self.reader.overlong(line.size, arrival_us)
+            else:
+                events += self.reader.feed(line, arrival_us)
+        return len(lines), events

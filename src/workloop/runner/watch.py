@@ -1,0 +1,120 @@
+"""When a session has to be ended from outside: three clocks, a grace after the end, and a missing MCP server."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from workloop.domain.session import Finished, Limit, McpState, McpStatus, SessionClass, SessionEvent, is_progress
+from workloop.runner.process import StopLadder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLimits:
+    """When a session is ended from outside, in seconds, and how much of it is kept, in bytes."""
+
+    wall_seconds: float = 7_200.0
+    quiet_seconds: float = 1_200.0
+    progress_seconds: float = 2_400.0
+    finish_grace_seconds: float = 5.0
+    look_seconds: float = 2.0
+    stream_bytes_max: int = 256 * 1024 * 1024
+    ladder: StopLadder = field(default_factory=StopLadder)
+
+
+class Cause(StrEnum):
+    """Why the runner ended a session, or that it did not have to."""
+
+    EXITED = "exited"
+    FINISHED = "finished"
+    QUIET = "quiet"
+    NO_PROGRESS = "no_progress"
+    WALL = "wall"
+    STOPPED = "stopped"
+    MCP_FAILED = "mcp_failed"
+
+
+CLASS_BY_CAUSE = {
+    Cause.QUIET: SessionClass.HUNG,
+    Cause.NO_PROGRESS: SessionClass.HUNG,
+    Cause.WALL: SessionClass.HUNG,
+    Cause.STOPPED: SessionClass.STOPPED,
+    Cause.MCP_FAILED: SessionClass.CONFIG,
+}
+
+
+class Watch:
+    """What one session's clocks show; the present is always passed in, in monotonic seconds."""
+
+    def __init__(self, limits: SessionLimits, now: float) -> None:
+        self.limits = limits
+        self.started = now
+        self.heard_at = now
+        self.progress_at = now
+        self.finished_at: float | None = None
+        self.failed_server = ""
+        self.limited = False
+
+    def heard(self, now: float) -> None:
+        """Note that a whole line arrived, whatever it says."""
+        self.heard_at = now
+
+    def saw(self, event: SessionEvent, now: float) -> bool:
+        """Note an event; says whether it brings the end nearer."""
+        if is_progress(event):
+            self.progress_at = now
+            self.limited = False
+        match event:
+            case Finished():
+                self.finished_at = now
+                return True
+            case McpStatus(required=True, state=McpState.FAILED):
+                self.failed_server = event.server
+                return True
+            case Limit():
+                self.limited = True
+            case _:
+                if is_progress(event):
+                    self.finished_at = None
+        return False
+
+    def deadlines(self) -> dict[Cause, float]:
+        """Return when each clock runs out as things stand."""
+        limits = self.limits
+        clocks = {
+            Cause.WALL: self.started + limits.wall_seconds,
+            Cause.QUIET: self.heard_at + limits.quiet_seconds,
+            Cause.NO_PROGRESS: self.progress_at + limits.progress_seconds,
+        }
+        if self.finished_at is not None:
+            return {Cause.FINISHED: self.finished_at + limits.finish_grace_seconds}
+        if self.failed_server:
+            return {Cause.MCP_FAILED: self.heard_at}
+        return clocks
+
+    def next_deadline(self) -> float:
+        """Return when to look again unless something happens before."""
+        return min(self.deadlines().values())
+
+    def due(self, now: float) -> Cause | None:
+        """Return the clock that has run out first, if one has."""
+        cause, deadline = min(self.deadlines().items(), key=lambda pair: pair[1])
+        return cause if deadline <= now else None
+
+    def verdict(self, cause: Cause, concluded: SessionClass) -> SessionClass:
+        """Name the session's class: ours where we ended it, else the harness's; a limit comes before a clock."""
+        ours = CLASS_BY_CAUSE.get(cause)
+        if ours is None or (ours is SessionClass.HUNG and self.limited):
+            return concluded if ours is None else SessionClass.LIMITED
+        return ours
+
+    def explain(self, cause: Cause, stop_reason: str) -> str:
+        """Say in a few words why the runner ended the session; empty when it ended by itself."""
+        limits = self.limits
+        return {
+            Cause.EXITED: "",
+            Cause.FINISHED: "",
+            Cause.QUIET: f"no event for {limits.quiet_seconds:g} s",
+            Cause.NO_PROGRESS: f"no progress for {limits.progress_seconds:g} s",
+            Cause.WALL: f"still running after {limits.wall_seconds:g} s",
+            Cause.STOPPED: f"stopped: {stop_reason}",
+            Cause.MCP_FAILED: f"the MCP server {self.failed_server} could not be reached",
+        }[cause]
