@@ -5,7 +5,6 @@ from enum import StrEnum
 from typing import Final
 
 from workloop.domain.errors import Forbidden
-from workloop.domain.ids import Fence, ItemId
 
 
 class Grant(StrEnum):
@@ -34,12 +33,12 @@ HUMAN_ONLY = frozenset({"answer", "promote", "cancel", "pause", "resume"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """Who calls: a credential's name and reach; a session is bound to one claim, and only the host makes receipts."""
+    """Who calls: a credential's name and reach; a session carries its claim's token, and only the host makes receipts."""
 
     principal: str
     grant: Grant
     host: bool = False
-    bound: tuple[ItemId, Fence] | None = None
+    token: str = ""
 
 
 def require_allowed(actor: Actor, action: str) -> None:

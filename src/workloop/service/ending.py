@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NotRequired, TypedDict
 
-from workloop.domain.errors import Conflict, LeaseLost
+from workloop.domain.errors import Conflict, Forbidden, LeaseLost
 from workloop.domain.happening import Scalar
 from workloop.domain.ids import Fence, ItemId
 from workloop.domain.item import Item, Role, State
@@ -20,8 +20,8 @@ from workloop.service.unblocking import CLOSED, reached, ready_rank
 def owned(call: Call, token: str) -> tuple[Item, Claim]:
     """Return the item and open claim a token proves; raises LeaseLost, saying how it was lost."""
     item_id, fence = read_token(call.tx.secret(), token)
-    if call.actor.bound is not None and call.actor.bound != (item_id, fence):
-        raise LeaseLost("this session is bound to another claim", code="NOT_OWNER")
+    if call.actor.token and call.actor.token != token:
+        raise Forbidden("NOT_OWNER", "this session is bound to another claim", hint="leave token out")
     return owned_by(call, item_id, fence)
 
 
@@ -40,6 +40,13 @@ def owned_by(call: Call, item_id: ItemId, fence: Fence) -> tuple[Item, Claim]:
     return item, claim
 
 
+class FollowUp(TypedDict):
+    """The item that a settle made."""
+
+    key: str
+    role: str
+
+
 class SettleAnswer(TypedDict):
     """Where an item stands after its claim was settled."""
 
@@ -51,13 +58,6 @@ class SettleAnswer(TypedDict):
     not_before: NotRequired[str]
     question: NotRequired[str]
     replayed: NotRequired[bool]
-
-
-class FollowUp(TypedDict):
-    """The item that a settle made."""
-
-    key: str
-    role: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

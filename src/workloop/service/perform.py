@@ -1,0 +1,96 @@
+"""How a call by name runs: allowed, read, in one transaction, and answered once however often it is repeated."""
+
+import json
+from dataclasses import dataclass
+
+from workloop.domain.errors import BadRequest, Conflict, LeaseLost
+from workloop.domain.grants import ALLOWED, Actor, require_allowed
+from workloop.domain.lease import read_token
+from workloop.domain.reader import JsonObject, Reader
+from workloop.service.actions import ACTIONS, Action
+from workloop.service.call import Call, Queue, digest_of, require_campaign
+from workloop.service.requests import Answer, Written
+from workloop.store.port import Request
+
+
+def perform(queue: Queue, actor: Actor, name: str, arguments: JsonObject) -> Answer:
+    """Run one action for a caller; raises a WorkloopError with nothing written when it is refused."""
+    action = ACTIONS.get(name)
+    if action is None:
+        known = ", ".join(known for known in ACTIONS if known in ALLOWED[actor.grant])
+        raise BadRequest("UNKNOWN_ACTION", f"no action {name!r}", hint=f"actions: {known}", field="action")
+    require_allowed(actor, name)
+    reader = Reader(arguments)
+    request_id = reader.text("request_id", longest=200)
+    if action.look is not None:
+        answered = action.look(reader, actor, queue)
+        reader.done()
+        return answered
+    assert action.write is not None
+    digest = digest_of([name, {key: value for key, value in arguments.items() if key != "request_id"}])
+    run = action.write(reader, actor, digest)
+    reader.done()
+    return write(queue, actor, action, run, Repeat(request_id, digest, reader.text("token", default=actor.token)))
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """What makes a call recognisable as a repetition."""
+
+    request_id: str
+    digest: str
+    token: str
+
+
+def write(queue: Queue, actor: Actor, action: Action, run: Written, repeat: Repeat) -> Answer:
+    """Run a use case in one transaction, unless the same call was answered before."""
+    with queue.store.write() as tx:
+        campaign = require_campaign(tx, queue.slug)
+        if repeat.request_id:
+            known = tx.request_get(campaign.id, actor.principal, repeat.request_id)
+            if known is not None:
+                return replayed(known, repeat.digest)
+        call = Call(tx=tx, queue=queue, actor=actor, campaign=campaign, action=action.name, txn=queue.ids.bits(62))
+        earlier = settled_before(call, repeat) if action.settles and repeat.token else None
+        if earlier is not None:
+            return earlier
+        answered = dict(run(call))
+        tx.events_append(call.events)
+        if repeat.request_id:
+            tx.request_insert(
+                Request(
+                    campaign_id=campaign.id,
+                    principal=actor.principal,
+                    request_id=repeat.request_id,
+                    digest=repeat.digest,
+                    answer=json.dumps(answered),
+                    at=tx.now,
+                )
+            )
+        return answered
+
+
+def replayed(known: Request, digest: str) -> Answer:
+    """Return the first answer; refuse other arguments under a known request id."""
+    if known.digest != digest:
+        raise Conflict(
+            "REQUEST_ID_REUSED", "this request id was used with other arguments", hint="use a new request id"
+        )
+    return {**json.loads(known.answer), "replayed": True}
+
+
+def settled_before(call: Call, repeat: Repeat) -> Answer | None:
+    """Return the first answer of a claim that was settled by the very same call."""
+    try:
+        item_id, fence = read_token(call.tx.secret(), repeat.token)
+    except LeaseLost:
+        return None
+    claim = call.tx.claim_get(item_id, fence)
+    if claim is None or claim.settle_digest != repeat.digest or claim.answer is None:
+        return None
+    return {**json.loads(claim.answer), "replayed": True}
+
+
+def run_as_host(queue: Queue, actor: Actor, name: str, run: Written) -> Answer:
+    """Run one of the host's own use cases, which no surface offers, as one transaction."""
+    return write(queue, actor, Action(name=name, help=""), run, Repeat("", "", ""))
