@@ -16,13 +16,13 @@ _ESCAPES = re.compile(
     r"|\x1b[PX^_][^\x1b\x9c]*(?:\x1b\\|\x9c)?"  # device control and other strings
     r"|[\x1b\x9b]\[?[0-?]*[ -/]*[@-~]"  # control sequences and short escapes
 )
-_CONTROLS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-)
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
     """Drop everything that could steer a terminal or hide text; keep newlines and tabs."""
+    if all(line.isprintable() for line in text.split("\n")):  # the common case, and much faster
+        return text
     return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
 
 

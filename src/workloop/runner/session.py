@@ -2,11 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import cast
 
 import anyio
 
 from workloop.domain.clock import SECOND_US, Clock, Instant
-from workloop.domain.session import DETAIL_CHARACTERS_MAX, SessionEvent, SessionReport, head, printable
+from workloop.domain.session import DETAIL_CHARACTERS_MAX, SessionClass, SessionEvent, SessionReport, head, printable
 from workloop.runner.framing import TailBuffer
 from workloop.runner.harness.port import Ending, Harness, LaunchRequest
 from workloop.runner.intake import Archive, EventSink, Intake, Totals
@@ -93,7 +94,7 @@ class Session:
                     await self.drained.wait()
                 group.cancel_scope.cancel()
         except ExceptionGroup as failures:
-            raise failures.exceptions[0] from failures
+            raise first_cause(failures) from failures
         finally:
             if self.death is None:
                 self.death = await self.child.end(self.watch.limits.ladder)
@@ -181,6 +182,14 @@ class Session:
             await self.sink(event)
 
 
+def first_cause(error: Exception) -> Exception:
+    """Return the first error inside nested groups, which is the one that ended the session."""
+    if not isinstance(error, ExceptionGroup):
+        return error
+    group = cast("ExceptionGroup[Exception]", error)
+    return first_cause(group.exceptions[0])
+
+
 def now_us() -> int:
     """Return the monotonic present in microseconds."""
     return round(anyio.current_time() * SECOND_US)
@@ -198,10 +207,12 @@ def report(
     conclusion, totals = ending.conclusion, session.totals
     death = session.death or Death(status=None, survivors_killed=0, proven=False)
     status = death.status or UNKNOWN_STATUS
+    session_class = session.watch.verdict(cause, conclusion.session_class)
+    limit = session.watch.limit if session_class is SessionClass.LIMITED else None
     details = [session.watch.explain(cause, stop_reason), conclusion.detail]
     return SessionReport(
         session_id=request.session_id,
-        session_class=session.watch.verdict(cause, conclusion.session_class),
+        session_class=session_class,
         started_at=span[0],
         ended_at=span[1],
         exit_code=status.exit_code,
@@ -210,7 +221,7 @@ def report(
         tokens=totals.tokens,
         usage_reported=totals.counts["usage"] > 0,
         cost_micros=totals.cost_micros,
-        reset_at=conclusion.reset_at,
+        reset_at=conclusion.reset_at or (limit and limit.reset_at),
         resume_id=conclusion.resume_id,
         stderr_tail=printable(session.stderr.text()),
         detail=head("; ".join(part for part in details if part), DETAIL_CHARACTERS_MAX),

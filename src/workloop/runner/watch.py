@@ -51,7 +51,7 @@ class Watch:
         self.progress_at = now
         self.finished_at: float | None = None
         self.failed_server = ""
-        self.limited = False
+        self.limit: Limit | None = None
 
     def heard(self, now: float) -> None:
         """Note that a whole line arrived, whatever it says."""
@@ -61,7 +61,7 @@ class Watch:
         """Note an event; says whether it brings the end nearer."""
         if is_progress(event):
             self.progress_at = now
-            self.limited = False
+            self.limit = None
         match event:
             case Finished():
                 self.finished_at = now
@@ -70,7 +70,7 @@ class Watch:
                 self.failed_server = event.server
                 return True
             case Limit():
-                self.limited = True
+                self.limit = event
             case _:
                 if is_progress(event):
                     self.finished_at = None
@@ -102,7 +102,7 @@ class Watch:
     def verdict(self, cause: Cause, concluded: SessionClass) -> SessionClass:
         """Name the session's class: ours where we ended it, else the harness's; a limit comes before a clock."""
         ours = CLASS_BY_CAUSE.get(cause)
-        if ours is None or (ours is SessionClass.HUNG and self.limited):
+        if ours is None or (ours is SessionClass.HUNG and self.limit is not None):
             return concluded if ours is None else SessionClass.LIMITED
         return ours
 
