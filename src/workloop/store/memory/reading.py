@@ -166,10 +166,10 @@ class MemoryReading:
 
     def claim_open_by(self, campaign_id: CampaignId, executor: str) -> Claim | None:
         """Return the open claim of an executor, if any."""
-        for slot in self.tables.slots.get(campaign_id, ()):
-            if slot.executor == executor and slot.item_id is not None:
-                return self.claim_get(slot.item_id, self.tables.items[slot.item_id].fence)
-        return None
+        slots = self.tables.slots.get(campaign_id, ())
+        held = [slot.item_id for slot in slots if slot.executor == executor and slot.item_id is not None]
+        claims = (claim for item_id in held for claim in self.claims_of(item_id))
+        return next((claim for claim in claims if claim.ended_at is None), None)
 
     def evidence_of(self, item_id: ItemId) -> list[Evidence]:
         """Return all evidence of an item's claims, oldest first."""

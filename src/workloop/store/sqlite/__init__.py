@@ -1,1 +1,5 @@
-"""The embedded engine: one file, safe for many processes on one host."""
+"""The embedded store: one SQLite file, safe for many processes of one host."""
+
+from workloop.store.sqlite.store import SqliteSettings, SqliteStore
+
+__all__ = ["SqliteSettings", "SqliteStore"]
