@@ -75,7 +75,7 @@ def recording_app(record: RecordingMcp, answer: str) -> ASGIApp:
         record.calls.append({name: given[name] for name in PARAMETERS if given[name] is not None})
         return answer
 
-    server = MCPServer("workloop")
+    server = MCPServer("workloop", log_level="ERROR")
     server.add_tool(work_loop)
     return guarded(server.streamable_http_app(), record)
 
