@@ -1,6 +1,7 @@
 """What the host asks of a repository, and how it merges and moves a reference without losing anything."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +22,14 @@ class WorktreeEntry:
     head: str | None
     branch: str | None
     is_bare: bool
+
+
+class RefMove(NamedTuple):
+    """A reference, where it shall be, and where it must be now."""
+
+    ref: str
+    new: str
+    expected: str
 
 
 class Merge(NamedTuple):
@@ -121,14 +130,22 @@ def reachable_from_refs(cwd: Path, sha: str) -> bool:
 
 def move_ref(cwd: Path, ref: str, new: str, expected: str) -> None:
     """Set a reference that still is where expected (NO_COMMIT: absent); raises RefMovedError otherwise."""
-    moved = git(cwd, "update-ref", ref, new, expected, call=ANY_FAILURE)
+    move_refs(cwd, [RefMove(ref, new, expected)])
+
+
+def move_refs(cwd: Path, moves: Sequence[RefMove]) -> None:
+    """Set references in one transaction: all of them, or none; raises RefMovedError when one is elsewhere."""
+    lines = "".join(f"update {move.ref}\0{move.new}\0{move.expected}\0" for move in moves)
+    call = GitCall(accept=(0, 1, 128), stdin=os.fsencode(lines))
+    moved = git(cwd, "update-ref", "--stdin", "-z", call=call)
     if moved.exit_code == 0:
         return
-    actual = commit_of(cwd, ref)
-    if (actual or NO_COMMIT) != expected:
-        message = f"{ref} is at {actual or 'nothing'}, not at {expected}"
-        raise RefMovedError("REF_MOVED", message, ref=ref, actual=actual)
-    raise GitError("REF_NOT_WRITTEN", f"{ref} was not moved: {moved.error.strip()}", retryable=True, ref=ref)
+    for move in moves:
+        actual = commit_of(cwd, move.ref)
+        if (actual or NO_COMMIT) != move.expected:
+            message = f"{move.ref} is at {actual or 'nothing'}, not at {move.expected}"
+            raise RefMovedError("REF_MOVED", message, ref=move.ref, actual=actual)
+    raise GitError("REF_NOT_WRITTEN", f"a reference was not moved: {moved.error.strip()}", retryable=True)
 
 
 def merge_into(worktree: Path, sha: str, message: str) -> Merge:

@@ -25,7 +25,10 @@ class WorkspaceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """One folder the loop made: where, on which branch, from which base and start, for which attempt."""
+    """One folder the loop made: where, on which branch, from which base and start, for which attempt.
+
+    It is ready once it was made to the end; before that nobody can have worked in it.
+    """
 
     path: Path
     branch: str
@@ -37,6 +40,7 @@ class Workspace:
     attempt: int
     created: Instant
     kind: WorkspaceKind = WorkspaceKind.ATTEMPT
+    ready: bool = True
 
     @property
     def record_path(self) -> Path:
@@ -76,6 +80,7 @@ def write_record(workspace: Workspace) -> None:
         "item_id": workspace.item_id,
         "attempt": workspace.attempt,
         "created": workspace.created,
+        "ready": workspace.ready,
     }
     target = workspace.record_path
     partial = target.with_name(target.name + ".partial")
@@ -92,7 +97,7 @@ def read_record(path: Path) -> Workspace | None:
     if record.is_symlink() or not record.is_file():
         return None
     try:
-        values = cast("dict[str, str | int]", json.loads(record.read_text(encoding="ascii")))
+        values = cast("dict[str, str | int | bool]", json.loads(record.read_text(encoding="ascii")))
         found = _workspace(values)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -119,7 +124,7 @@ def require_item_id(item_id: str) -> str:
     return item_id
 
 
-def _workspace(values: dict[str, str | int]) -> Workspace:
+def _workspace(values: dict[str, str | int | bool]) -> Workspace:
     return Workspace(
         path=Path(str(values["path"])),
         branch=str(values["branch"]),
@@ -131,4 +136,5 @@ def _workspace(values: dict[str, str | int]) -> Workspace:
         attempt=int(values["attempt"]),
         created=Instant(int(values["created"])),
         kind=WorkspaceKind(str(values["kind"])),
+        ready=bool(values["ready"]),
     )

@@ -52,7 +52,7 @@ def remove(repository: Repository, workspace: Workspace) -> None:
     path = confined(repository, workspace.path)
     if read_record(path) != workspace:
         raise Conflict("NOT_OURS", f"{path} has no record of the loop", hint="remove it by hand if it is yours")
-    if not os.path.lexists(path):
+    if not os.path.lexists(path) or not workspace.ready:
         discard_worktree(repository, workspace)
         return
     if workspace.kind is WorkspaceKind.CHECKOUT:
@@ -94,7 +94,7 @@ def gc(
     Live folders, those made at or after before, and the newest keep_newest are kept.
     """
     known = [one for one in leftovers(repository.state_dir) if one.workspace.common_dir == repository.common_dir]
-    spared = {one.workspace.path for one in known[len(known) - keep_newest :]} if keep_newest else set[Path]()
+    spared = {one.workspace.path for one in known[max(0, len(known) - keep_newest) :]}
     entries: list[GcEntry] = []
     for one in known:
         workspace = one.workspace
@@ -111,6 +111,8 @@ def gc(
 def _judged(workspace: Workspace, *, present: bool) -> GcEntry:
     if not present:
         return _entry(workspace, "the folder is gone already", safe=True)
+    if not workspace.ready:
+        return _entry(workspace, "it was never made to the end, so nobody worked in it", safe=True)
     if workspace.kind is not WorkspaceKind.ATTEMPT:
         return _entry(workspace, "the host made it for checks or a merge; it holds no work", safe=True)
     try:

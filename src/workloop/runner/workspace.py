@@ -13,12 +13,13 @@ from workloop.runner.git import ANY_FAILURE, git
 from workloop.runner.gitfacts import (
     HEADS,
     NO_COMMIT,
+    RefMove,
     commit_of,
     common_dir,
     git_dir,
     is_ancestor,
     merge_into,
-    move_ref,
+    move_refs,
     require_commit,
     top_level,
     worktrees,
@@ -59,8 +60,7 @@ def make(repository: Repository, order: WorkspaceOrder) -> Workspace:
     The base is the integration branch's tip with the dependencies merged in. A branch that already carries work is gone
     on from, with the base it was started from, so that nothing is lost and nothing of others counts as this work.
     """
-    name = f"{require_item_id(order.item_id)}-{order.attempt}"
-    path = confined(repository, repository.folder("worktrees") / name)
+    path = attempt_path(repository, order.item_id, order.attempt)
     with repository_lock(repository, "worktree"):
         if os.path.lexists(path):
             raise Conflict("WORKSPACE_EXISTS", f"{path} is already there", hint="go on in it, or remove it first")
@@ -75,12 +75,18 @@ def make(repository: Repository, order: WorkspaceOrder) -> Workspace:
         workspace = _settle_start(repository, workspace, plan, order)
         with repository_lock(repository, "worktree"):
             _take_branch(repository, workspace, plan)
+        workspace = replace(workspace, ready=True)
         write_record(workspace)
         require_workspace(workspace)
     except BaseException:
         discard_worktree(repository, workspace)
         raise
     return workspace
+
+
+def attempt_path(repository: Repository, item_id: str, attempt: int) -> Path:
+    """Return the folder of an attempt, whether or not it has been made yet."""
+    return confined(repository, repository.folder("worktrees") / f"{require_item_id(item_id)}-{attempt}")
 
 
 def require_workspace(workspace: Workspace) -> None:
@@ -215,14 +221,20 @@ def _merge_all(worktree: Path, shas: Sequence[str], message: str) -> str:
 
 
 def _take_branch(repository: Repository, workspace: Workspace, plan: _Plan) -> None:
-    """Put the branch on the start and HEAD on the branch; the base comes first, so a crash never hides it."""
-    base_ref = _base_ref(plan.branch)
-    move_ref(repository.path, base_ref, workspace.base_sha, commit_of(repository.path, base_ref) or NO_COMMIT)
-    if plan.tip and plan.tip != workspace.start_sha and not is_ancestor(repository.path, plan.tip, workspace.start_sha):
-        kept = f"{KEPT_REFS}{workspace.item_id}/{workspace.attempt}"
-        move_ref(repository.path, kept, plan.tip, commit_of(repository.path, kept) or NO_COMMIT)
-    move_ref(repository.path, HEADS + plan.branch, workspace.start_sha, plan.tip or NO_COMMIT)
+    """Put the branch on the start and HEAD on the branch; base and branch move together, so a crash can't mix them."""
+    start, tip = workspace.start_sha, plan.tip
+    moves = [
+        _move(repository, _base_ref(plan.branch), workspace.base_sha),
+        RefMove(HEADS + plan.branch, start, tip or NO_COMMIT),
+    ]
+    if tip and tip != start and not is_ancestor(repository.path, tip, start):
+        moves.append(_move(repository, f"{KEPT_REFS}{workspace.item_id}/{workspace.attempt}", tip))
+    move_refs(repository.path, moves)
     git(workspace.path, "symbolic-ref", "HEAD", HEADS + plan.branch)
+
+
+def _move(repository: Repository, ref: str, new: str) -> RefMove:
+    return RefMove(ref, new, commit_of(repository.path, ref) or NO_COMMIT)
 
 
 def _free_branch(repository: Repository, branch: str) -> None:
@@ -252,6 +264,7 @@ def _draft(repository: Repository, order: WorkspaceOrder, plan: _Plan, path: Pat
         item_id=order.item_id,
         attempt=order.attempt,
         created=order.created,
+        ready=False,
     )
 
 

@@ -1,0 +1,116 @@
+"""A loop killed while it makes, checks or lands leaves nothing that cannot be listed and cleared."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from workloop.domain.clock import Instant
+from workloop.runner.gitfacts import worktrees
+from workloop.runner.registry import leftovers
+from workloop.runner.removal import gc
+from workloop.runner.repository import Repository, open_repository
+from workloop.runner.workspace import WorkspaceOrder, make
+from workloop.testing.gitrepo import ScratchRepository, scratch_repository
+
+Opened = tuple[ScratchRepository, Repository]
+
+# The child kills itself just before its Nth call of git, or says that it got to the end.
+KILLED_AT = """
+import os, signal, subprocess, sys
+from pathlib import Path
+from workloop.domain.clock import Instant
+from workloop.runner.repository import open_repository
+from workloop.runner.workspace import WorkspaceOrder, make
+
+repo, state, dependency, at = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+start, count = subprocess.Popen, 0
+
+def counted(*args, **kwargs):
+    global count
+    count += 1
+    if count == at:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return start(*args, **kwargs)
+
+repository = open_repository(repo, state)
+subprocess.Popen = counted
+order = WorkspaceOrder(item_id="01abc", attempt=1, title="thing", created=Instant(1), dependencies=(dependency,))
+make(repository, order)
+"""
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Opened:
+    """A repository with a branch that an item depends on."""
+    scratch = scratch_repository(tmp_path / "repo", {"a.txt": "one\n"})
+    scratch.git("switch", "--quiet", "--create", "dependency")
+    scratch.commit({"dep.txt": "x\n"})
+    scratch.git("switch", "--quiet", "main")
+    scratch.commit({"a.txt": "two\n"})
+    return scratch, open_repository(scratch.path, tmp_path / "state")
+
+
+def killed_at(repository: Repository, dependency: str, call: int) -> bool:
+    argv = [sys.executable, "-c", KILLED_AT, str(repository.path), str(repository.state_dir), dependency, str(call)]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return done.returncode != 0
+
+
+def test_a_loop_killed_before_any_git_call_of_making_a_workspace_is_recovered(opened: Opened) -> None:
+    """F05, F26: after each kill the leftovers are listed and cleared, and the next attempt starts from a true base."""
+    scratch, repository = opened
+    dependency = scratch.git("rev-parse", "dependency")
+    main = scratch.head
+    call = 0
+    while killed_at(repository, dependency, call := call + 1):
+        for left in leftovers(repository.state_dir):
+            assert left.workspace.item_id == "01abc"
+        order = WorkspaceOrder(
+            item_id="01abc", attempt=2, title="thing", created=Instant(2), dependencies=(dependency,)
+        )
+        again = make(repository, order)
+        assert again.start_sha == again.base_sha
+        assert (again.path / "dep.txt").is_file()
+        assert scratch.git("rev-list", "--count", f"{again.base_sha}..{again.branch}") == "0"
+        assert all(entry.safe and entry.removed for entry in gc(repository, dry_run=False))
+        assert leftovers(repository.state_dir) == ()
+        assert [entry.path for entry in worktrees(repository.path)] == [scratch.path]
+        assert list(repository.folder("worktrees").iterdir()) == []
+        assert (scratch.head, scratch.git("status", "--porcelain")) == (main, "")
+    assert call > 10
+
+
+def test_a_lock_of_a_killed_loop_is_free_at_once(opened: Opened, tmp_path: Path) -> None:
+    """Decision: a lock dies with its holder, so a crash blocks nobody."""
+    _, repository = opened
+    hold = (
+        "import os, sys\nfrom pathlib import Path\n"
+        "from workloop.runner.repository import open_repository, repository_lock\n"
+        "with repository_lock(open_repository(Path(sys.argv[1]), Path(sys.argv[2])), 'worktree'):\n"
+        "    print('held', flush=True)\n    sys.stdin.read()\n"
+    )
+    argv = [sys.executable, "-c", hold, str(repository.path), str(repository.state_dir)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        os.kill(holder.pid, signal.SIGKILL)
+        holder.wait()
+    order = WorkspaceOrder(item_id="01abc", attempt=1, title="thing", created=Instant(1))
+    assert make(repository, order).path.is_dir()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 1}', "null", '{"path": 3}'])
+def test_a_torn_record_is_not_taken_for_ours(opened: Opened, content: str) -> None:
+    """F25: without a readable record a folder is nobody's to delete."""
+    _, repository = opened
+    folder = repository.folder("worktrees") / "torn"
+    folder.mkdir()
+    (folder.parent / "torn.json").write_text(content)
+    assert leftovers(repository.state_dir) == ()
+    assert gc(repository, dry_run=False) == ()
+    assert folder.is_dir()
