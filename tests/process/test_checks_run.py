@@ -1,0 +1,352 @@
+"""The host runs the checks itself: real commands in real checkouts."""
+
+import hashlib
+import os
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from workloop.domain.checks import Check, CheckKind, CheckOutcome, CheckResult, JudgeReason
+from workloop.domain.clock import Instant
+from workloop.domain.errors import Conflict
+from workloop.runner.checks import CheckPlan, CheckReport, run_checks
+from workloop.runner.command import LOG_BYTES_MAX, TAIL_BYTES_MAX
+from workloop.runner.registry import leftovers
+from workloop.runner.repository import Repository, open_repository
+from workloop.testing.gitrepo import ScratchRepository, scratch_repository
+
+PASSED, FAILED = CheckOutcome.PASSED, CheckOutcome.FAILED
+FILES = {"value.txt": "old\n", "tests/check.sh": 'grep -q new "$1"\n', "sub/keep": "x\n"}
+
+
+class Bench:
+    """A repository with a base and one candidate, and a short way to check it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.scratch: ScratchRepository = scratch_repository(folder / "my repo ü", FILES)
+        self.repository: Repository = open_repository(self.scratch.path, folder / "state")
+        self.base = self.scratch.head
+        self.candidate = self.scratch.commit({"value.txt": "new\n"})
+        self.rounds = 0
+
+    def plan(self, *checks: Check) -> CheckPlan:
+        """Plan checks of the candidate; every plan is a round of its own."""
+        self.rounds += 1
+        return CheckPlan(
+            run=f"round-{self.rounds}",
+            item_id="01abc",
+            base_sha=self.base,
+            candidate_sha=self.candidate,
+            checks=checks,
+            now=Instant(1),
+        )
+
+    def run(self, plan: CheckPlan, stop: threading.Event | None = None) -> CheckReport:
+        """Run a plan and see that no checkout is left behind."""
+        report = run_checks(self.repository, plan, stop=stop)
+        assert leftovers(self.repository.state_dir) == ()
+        assert list(self.repository.folder("checkouts").iterdir()) == []
+        return report
+
+    def one(self, check: Check) -> CheckResult:
+        """Run one check."""
+        (result,) = self.run(self.plan(check)).results
+        return result
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """A bench in an empty folder."""
+    return Bench(tmp_path)
+
+
+def proves(command: str | tuple[str, ...], timeout_seconds: float = 20.0) -> Check:
+    return Check(id="a check/1", kind=CheckKind.PROVES, command=command, timeout_seconds=timeout_seconds)
+
+
+def guards(command: str | tuple[str, ...], timeout_seconds: float = 20.0) -> Check:
+    return Check(id="guard", kind=CheckKind.GUARDS, command=command, timeout_seconds=timeout_seconds)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_a_check_red_on_the_base_and_green_on_the_candidate_proves_it(bench: Bench) -> None:
+    """Decision: both sides are run in clean checkouts of exactly those commits, and the receipt says so."""
+    (bench.scratch.path / "value.txt").write_text("dirty\n")
+    result = bench.one(proves('sh tests/check.sh value.txt && echo "it says $(cat value.txt)"'))
+    assert (result.outcome_on_base, result.outcome_on_candidate) == (FAILED, PASSED)
+    assert (result.green, result.reason, result.exit_code) == (True, JudgeReason.PROVEN, 0)
+    assert result.output_tail == "it says new\n"
+    assert result.output_digest == hashlib.sha256(b"it says new\n").hexdigest()
+    assert Path(result.log_path).read_text() == "it says new\n"
+    assert result.sandbox == "none"
+    assert result.duration_us > 0
+
+
+def test_e11_a_check_that_cannot_fail_is_vacuous(bench: Bench) -> None:
+    """E11: a gate must have been seen red; one that passes on the base tells nothing."""
+    assert bench.one(proves("true")).reason is JudgeReason.VACUOUS
+    lenient = replace(proves("true"), red_on_base=False)
+    assert bench.one(lenient).green
+
+
+def test_m01_a_candidate_that_does_nothing_fails_every_proof(bench: Bench) -> None:
+    """M01: the null agent's floor."""
+    bench.candidate = bench.base
+    assert not bench.one(proves("sh tests/check.sh value.txt")).green
+    assert not bench.one(proves("true")).green
+
+
+def test_e01_nothing_examined_is_not_green(bench: Bench) -> None:
+    """E01: an empty set of checks passes nothing."""
+    assert not bench.run(bench.plan()).green
+
+
+def test_a_test_file_the_candidate_brought_is_told_apart_from_a_red_assertion(bench: Bench) -> None:
+    """Decision: the file is missing on the base; green with a note, refused when strict."""
+    bench.candidate = bench.scratch.commit({"tests/new.sh": "exit 0\n"})
+    check = proves("test -f tests/new.sh || exit 4; sh tests/new.sh")
+    result = bench.one(check)
+    assert (result.outcome_on_base, result.reason) == (CheckOutcome.ERROR, JudgeReason.BASE_NOT_RED_BY_ASSERTION)
+    assert result.green
+    assert not bench.one(replace(check, strict=True)).green
+
+
+@pytest.mark.parametrize(
+    ("command", "outcome"),
+    [
+        (("no-such-program-here",), CheckOutcome.ABSENT),
+        (("./value.txt",), CheckOutcome.ABSENT),
+        ("no-such-program-here", CheckOutcome.ABSENT),
+        ("exit 5", CheckOutcome.ERROR),
+        ("kill -9 $$", CheckOutcome.ERROR),
+        (("sh", "-c", "exit 1"), FAILED),
+        (("echo", "$HOME; exit 1"), PASSED),
+    ],
+)
+def test_the_way_a_command_ends_is_read_by_the_rule(
+    bench: Bench, command: str | tuple[str, ...], outcome: CheckOutcome
+) -> None:
+    """Decision: a list is never given to a shell; a text is, because the contract's author wrote it."""
+    assert bench.one(guards(command)).outcome_on_candidate is outcome
+
+
+def test_a_guard_is_run_on_the_base_only_when_the_candidate_fails_it(bench: Bench, tmp_path: Path) -> None:
+    """Decision: red before the candidate is told, and costs nothing otherwise."""
+    count = tmp_path / "count"
+    passing = bench.one(guards(f"echo run >> '{count}'"))
+    assert (passing.green, passing.outcome_on_base) == (True, None)
+    assert count.read_text() == "run\n"
+    failing = bench.one(guards("exit 1"))
+    assert (failing.outcome_on_base, failing.reason) == (FAILED, JudgeReason.RED_BEFORE_CANDIDATE)
+    caused = bench.one(guards("grep -q old value.txt"))
+    assert (caused.outcome_on_base, caused.reason) == (PASSED, JudgeReason.FAILED)
+
+
+def test_a_failure_that_passes_when_run_again_is_flaky(bench: Bench, tmp_path: Path) -> None:
+    """Decision: one re-run, in a fresh checkout; flaky is neither green nor red."""
+    mark = tmp_path / "mark"
+    result = bench.one(guards(f"test -e here && exit 3; touch here; test -e '{mark}' || {{ touch '{mark}'; exit 1; }}"))
+    assert (result.outcome_on_candidate, result.green, result.reason) == (
+        CheckOutcome.FLAKY,
+        False,
+        JudgeReason.FLAKY,
+    )
+
+
+def test_the_base_is_run_once_for_many_candidates(bench: Bench, tmp_path: Path) -> None:
+    """Decision: the outcome on a base is cached; another base or another command is another entry."""
+    log = tmp_path / "log"
+    command = f"cat value.txt >> '{log}'; grep -q new value.txt"
+    assert bench.one(proves(command)).green
+    first = log.read_text().count("old")
+    bench.candidate = bench.scratch.commit({"other.txt": "x\n"})
+    assert bench.one(proves(command)).green
+    assert (first, log.read_text().count("old")) == (2, 2)
+    bench.base = bench.candidate
+    assert bench.one(proves(command)).reason is JudgeReason.VACUOUS
+
+
+def test_m02_a_candidate_that_changed_a_protected_path_is_named_and_nothing_runs(bench: Bench, tmp_path: Path) -> None:
+    """M02: decided before any of its code is run."""
+    bench.candidate = bench.scratch.commit({"tests/check.sh": "exit 0\n", "tests/conftest.py": "x\n"})
+    plan = replace(bench.plan(guards(f"touch '{tmp_path}/ran'")), protected=("tests",))
+    report = bench.run(plan)
+    assert report.violations == ("tests/check.sh", "tests/conftest.py")
+    assert (report.results, report.green) == ((), False)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_operators_own_tests_replace_what_the_candidate_has(bench: Bench, tmp_path: Path) -> None:
+    """Decision: an operator's folder is laid over both sides; a changed test is another cache entry."""
+    folder = tmp_path / "operator"
+    (folder / "tests").mkdir(parents=True)
+    (folder / "tests" / "hidden.sh").write_text('grep -q new "$1" || exit 1\n')
+    check = proves("sh tests/hidden.sh value.txt")
+    report = bench.run(replace(bench.plan(check), overlay_dir=folder))
+    assert report.results[0].reason is JudgeReason.PROVEN
+    (folder / "tests" / "hidden.sh").write_text("exit 0\n")
+    report = bench.run(replace(bench.plan(check), overlay_dir=folder))
+    assert report.results[0].reason is JudgeReason.VACUOUS
+
+
+def test_a_link_the_candidate_planted_does_not_lead_the_overlay_outside(bench: Bench, tmp_path: Path) -> None:
+    """Security: files are placed inside the checkout, whatever the candidate made of the path."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    folder = tmp_path / "operator"
+    (folder / "tests").mkdir(parents=True)
+    (folder / "tests" / "hidden.sh").write_text("exit 0\n")
+    (folder / "value.txt").write_text("operator\n")
+    bench.scratch.git("rm", "-r", "--quiet", "tests", "value.txt")
+    (bench.scratch.path / "tests").symlink_to(outside)
+    (bench.scratch.path / "value.txt").symlink_to(outside / "victim")
+    bench.candidate = bench.scratch.commit({})
+    plan = replace(bench.plan(guards("sh tests/hidden.sh && grep operator value.txt")), overlay_dir=folder)
+    assert bench.run(plan).green
+    assert list(outside.iterdir()) == []
+
+
+def test_a_check_does_not_run_outside_its_checkout(bench: Bench, tmp_path: Path) -> None:
+    """Security: neither its own cwd nor a link of the candidate leads out."""
+    (bench.scratch.path / "out").symlink_to(tmp_path)
+    bench.candidate = bench.scratch.commit({})
+    for cwd in ("out", "..", "/", "missing"):
+        check = replace(guards(f"pwd >> '{tmp_path}/where'"), cwd=cwd)
+        assert bench.one(check).outcome_on_candidate is CheckOutcome.ABSENT
+    assert not (tmp_path / "where").exists()
+    assert bench.one(replace(guards("test -f keep"), cwd="sub")).green
+
+
+def test_what_a_check_does_to_git_stays_in_its_checkout(bench: Bench) -> None:
+    """Decision: candidate code can't move a branch or plant a hook in the operator's repository."""
+    before = bench.scratch.refs()
+    command = "git branch mine && git update-ref refs/heads/main HEAD~1 && git config core.hooksPath /x"
+    assert bench.one(guards(command)).green
+    assert bench.scratch.refs() == before
+    assert "hooksPath" not in (bench.scratch.path / ".git" / "config").read_text()
+
+
+def test_each_run_starts_clean_whatever_the_one_before_left(bench: Bench) -> None:
+    """Decision: a check can't prepare the ground for the next one."""
+    spoil = guards("echo exit 0 > tests/check.sh; touch planted; chmod -R a-w .")
+    look = guards("test ! -e planted && grep -q grep tests/check.sh")
+    assert bench.run(bench.plan(spoil, look)).green
+
+
+def test_n02_a_check_sees_only_allowed_variables_and_never_a_secret(bench: Bench) -> None:
+    """N02: the environment is a list of what may pass; a secret's name is refused even when allowed."""
+    environment = {
+        **os.environ,
+        "OPENAI_API_KEY": "s1",
+        "GITHUB_TOKEN": "s2",
+        "AWS_SECRET_ACCESS_KEY": "s3",
+        "GIT_DIR": "/x",
+        "RUSTUP_HOME": "/rust",
+        "OTHER": "s4",
+    }
+    plan = bench.plan(guards("env"))
+    plan = replace(plan, environment=environment, allowed_variables=("RUSTUP_HOME", "GITHUB_TOKEN"))
+    (result,) = bench.run(plan).results
+    names = {line.partition("=")[0] for line in result.output_tail.splitlines()}
+    assert {"PATH", "HOME", "RUSTUP_HOME"} <= names
+    assert not names & {"OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "GIT_DIR", "OTHER"}
+    (private,) = bench.run(replace(bench.plan(guards("echo $HOME")), home=bench.folder)).results
+    assert private.output_tail.strip() == str(bench.folder)
+
+
+def test_standard_input_is_empty(bench: Bench) -> None:
+    """Decision: a check that asks a question ends instead of waiting."""
+    assert bench.one(guards('test -z "$(cat)"')).green
+
+
+DETACHED = """
+import os, sys, time
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+os.chdir("/")
+with open(sys.argv[1], "w") as out: out.write(str(os.getpid()))
+os.rename(sys.argv[1], sys.argv[1] + ".pid")
+import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("ending", ["wait", "sleep 600"])
+def test_every_process_of_a_check_is_dead_when_it_has_ended(bench: Bench, tmp_path: Path, ending: str) -> None:
+    """Decision: also one that forked twice, made its own session, left the folder and ignores SIGTERM."""
+    (tmp_path / "detach.py").write_text(DETACHED)
+    mark = tmp_path / "daemon"
+    command = (
+        f"sleep 600 & echo $! > '{tmp_path}/child.pid'; python3 '{tmp_path}/detach.py' '{mark}'; "
+        f"while ! test -e '{mark}.pid'; do sleep 0.05; done; {'exit 0' if ending == 'wait' else ending}"
+    )
+    result = bench.one(guards(command, timeout_seconds=3.0))
+    expected = PASSED if ending == "wait" else CheckOutcome.TIMEOUT
+    assert result.outcome_on_candidate is expected
+    pids = [int((tmp_path / name).read_text()) for name in ("child.pid", "daemon.pid")]
+    assert [is_running(pid) for pid in pids] == [False, False]
+
+
+def test_a_check_past_its_limit_is_a_timeout_and_keeps_its_output(bench: Bench) -> None:
+    """Decision: neither red nor green; it is not run again."""
+    result = bench.one(guards("echo started; sleep 600", timeout_seconds=1.0))
+    assert (result.outcome_on_candidate, result.exit_code) == (CheckOutcome.TIMEOUT, None)
+    assert result.output_tail == "started\n"
+
+
+def test_output_is_bounded_in_memory_and_on_disk_and_hashed_whole(bench: Bench) -> None:
+    """Decision: tail 64 KiB, log 16 MiB, digest over everything."""
+    size = LOG_BYTES_MAX + 3_000_000
+    result = bench.one(guards(f"head -c {size} /dev/zero | tr '\\0' x; echo end"))
+    assert result.output_digest == hashlib.sha256(b"x" * size + b"end\n").hexdigest()
+    assert len(result.output_tail) == TAIL_BYTES_MAX
+    assert result.output_tail.endswith("xxend\n")
+    assert Path(result.log_path).stat().st_size == LOG_BYTES_MAX
+
+
+def test_terminal_control_sequences_do_not_reach_the_receipt(bench: Bench) -> None:
+    """Security: what an agent's code prints is shown on a person's terminal later."""
+    result = bench.one(guards("printf 'a\\033[31mred\\033]0;title\\007\\000\\bz\\377\\n'"))
+    assert result.output_tail == "aredz�\n"
+
+
+def test_a_stop_ends_the_running_check_and_its_checkout(bench: Bench, tmp_path: Path) -> None:
+    """Decision: the operator's stop does not wait for a check's limit."""
+    stop, seen = threading.Event(), tmp_path / "seen"
+    os.mkfifo(seen)
+    plan = bench.plan(guards(f"echo $$ > '{seen}'; sleep 600", timeout_seconds=60.0))
+    pids: list[int] = []
+
+    def press() -> None:
+        pids.append(int(seen.read_text()))
+        stop.set()
+
+    presser = threading.Thread(target=press)
+    presser.start()
+    with pytest.raises(Conflict) as stopped:
+        bench.run(plan, stop)
+    presser.join(5)
+    assert (stopped.value.code, stopped.value.retryable) == ("CHECKS_STOPPED", True)
+    assert [is_running(pid) for pid in pids] == [False]
+    assert leftovers(bench.repository.state_dir) == ()
+
+
+def test_checks_are_reported_in_the_contracts_order(bench: Bench) -> None:
+    """Decision: one receipt for each check, whatever the others did."""
+    checks = [replace(guards(f"exit {code}"), id=f"c{code}") for code in (0, 1, 5, 127)]
+    report = bench.run(bench.plan(*checks))
+    assert [result.check_id for result in report.results] == ["c0", "c1", "c5", "c127"]
+    assert [result.green for result in report.results] == [True, False, False, False]
+    assert not report.green
