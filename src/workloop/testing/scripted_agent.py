@@ -242,6 +242,7 @@ def matches(rule: Step, item: dict[str, Any]) -> bool:
         fnmatch.fnmatchcase(str(item.get("key", "")), wanted.get("key") or "*")
         and wanted.get("role") in {None, item.get("role")}
         and wanted.get("attempt") in {None, item.get("attempt")}
+        and wanted.get("resumed") in {None, "WORKLOOP_RESUME" in os.environ}
     )
 
 

@@ -47,6 +47,8 @@ class ScriptedHarness:
         """Start the agent with this interpreter."""
         brief = write_private(request.session_dir / "brief.md", request.prompt)
         env = {**request.environment, **loop_environment(request), "WORKLOOP_BRIEF": str(brief)}
+        if request.resume_id is not None:
+            env["WORKLOOP_RESUME"] = request.resume_id
         argv = (sys.executable, "-m", PROGRAM, str(self.config.script))
         return Launch(argv=argv, env=env, cwd=request.cwd)
 
