@@ -51,6 +51,7 @@ class FactKind(StrEnum):
     LANDED = "landed"
     STILL_GREEN = "still_green"
     RED_AFTER_LANDING = "red_after_landing"
+    LANDING_REFUSED = "landing_refused"
     SUCCEEDED_BY = "succeeded_by"
 
 

@@ -6,6 +6,7 @@ from anyio.abc import TaskStatus
 
 from workloop.domain.grants import Actor
 from workloop.runner.harness.port import McpEndpoint
+from workloop.service.call import Queue
 
 
 class SessionEndpoint(Protocol):
@@ -15,8 +16,11 @@ class SessionEndpoint(Protocol):
         """Serve until cancelled; tells the base URL through task_status once it listens."""
         ...
 
-    def admit(self, actor: Actor) -> McpEndpoint:
-        """Give out a token for an actor, good until dismissed or until the loop ends; needs a running server."""
+    def admit(self, actor: Actor, queue: Queue | None = None) -> McpEndpoint:
+        """Give out a token for an actor, good until dismissed or until the loop ends; needs a running server.
+
+        A queue of its own lets the actor's results be looked at by the probe of its own workspace.
+        """
         ...
 
     def dismiss(self, endpoint: McpEndpoint) -> None:

@@ -229,7 +229,7 @@ def state_fact(call: Call, item: Item, kind: FactKind, ref: str) -> Fact:
 
 
 def record_fact(call: Call, key: str, kind: FactKind, ref: str) -> dict[str, str | None]:
-    """Append what the host saw: landed meets its dependants, red after landing makes new work."""
+    """Append what the host saw: landed meets its dependants; red or unlandable makes new work."""
     if not call.actor.host:
         raise Forbidden("FORBIDDEN", "only the host states facts", hint="bring evidence instead")
     item = require_item(call.tx, call.campaign, key)
@@ -240,6 +240,6 @@ def record_fact(call: Call, key: str, kind: FactKind, ref: str) -> dict[str, str
     made = None
     if kind is FactKind.LANDED:
         reached(call, item, "landed")
-    if kind is FactKind.RED_AFTER_LANDING:
-        made = successor(call, item, "g", f"red after landing at {ref}").key
+    if kind in (FactKind.RED_AFTER_LANDING, FactKind.LANDING_REFUSED):
+        made = successor(call, item, "g", f"{kind.value.replace('_', ' ')}: {ref}").key
     return {"key": item.key, "fact": kind.value, "successor": made}

@@ -19,17 +19,17 @@ from workloop.domain.verdict import (
     require_independent,
 )
 from workloop.service.call import Call, contract_of
-from workloop.service.ending import SettleAnswer, Settled, give_back, owned, settle
+from workloop.service.ending import SettleAnswer, Settled, fail, give_back, owned, settle
 from workloop.service.follow_ups import accept, reject, submit
 from workloop.service.proving import keep, require_complete, require_own
 from workloop.service.unblocking import CLOSED, reached
 
-OBJECTIVE = "objective"
+BEYOND_CHECKS = ("objective", "outcome", "protected")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What a worker or a verifier brings to end its claim."""
+    """What a worker or a verifier brings to end its claim; `final` is the host's word that no other try helps."""
 
     token: str
     contract_hash: str
@@ -41,6 +41,7 @@ class Completion:
     verdict: Outcome | None = None
     failed_checks: tuple[str, ...] = ()
     reproduction: str = ""
+    final: bool = False
     digest: str = ""
 
 
@@ -200,7 +201,7 @@ def require_passable(call: Call, item: Item, claim: Claim, contract: Contract, r
 
 def require_rejectable(contract: Contract, done: Completion) -> None:
     """Refuse a rejection that does not say which part of the contract failed and how to see it."""
-    known = {OBJECTIVE, *(check.id for check in contract.checks), *(slot.id for slot in contract.evidence)}
+    known = {*BEYOND_CHECKS, *(check.id for check in contract.checks), *(slot.id for slot in contract.evidence)}
     unknown = [name for name in done.failed_checks if name not in known]
     if unknown or not done.failed_checks or not done.reproduction:
         raise EvidenceRejected(
@@ -217,7 +218,10 @@ def finish_inconclusive(call: Call, item: Item, claim: Claim, done: Completion) 
             "REJECT_DETAIL_REQUIRED", "say why it cannot be judged", hint="put the reason into reproduction"
         )
     report = {"verdict": Outcome.INCONCLUSIVE.value, "reason": done.reproduction}
-    after = give_back(call, item, Move.RETRY, report)
+    if done.final and call.actor.host:
+        after = fail(call, item, report, attempts=item.attempts + 1)
+    else:
+        after = give_back(call, item, Move.RETRY, report)
     return settle(
         call,
         claim,

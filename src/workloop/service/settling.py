@@ -16,6 +16,7 @@ from workloop.service.ending import (
     SettleAnswer,
     Settled,
     back_to_pending,
+    close,
     give_back,
     owned,
     raise_question,
@@ -134,3 +135,13 @@ def release(call: Call, wish: Release) -> SettleAnswer:
 def has_evidence(call: Call, item: Item, claim: Claim) -> bool:
     """Tell whether anything was attached under a claim."""
     return any(piece.fence == claim.fence for piece in call.tx.evidence_of(item.id))
+
+
+def forfeit(call: Call, token: str, reason: str) -> SettleAnswer:
+    """End a claim whose session hung, as an expiry; only the host saw that."""
+    if not call.actor.host:
+        raise Forbidden("FORBIDDEN", "only the host forfeits a claim", hint="retry or release it")
+    item, claim = owned(call, token)
+    close(call, claim, ClaimEnd.EXPIRED)
+    after = give_back(call, item, Move.EXPIRE, {"reason": reason})
+    return {"key": item.key, "state": after.state.value, "exhausted": after.state is State.FAILED}

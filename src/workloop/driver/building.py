@@ -1,0 +1,104 @@
+"""How an item is worked on or repaired: a worktree, a session, and what is kept of an abrupt end."""
+
+from workloop.domain.errors import Refusal, WorkloopError
+from workloop.domain.ids import ItemId, id_text
+from workloop.domain.session import SessionClass, SessionReport
+from workloop.driver.attempt import Scene, conclude, run, settled
+from workloop.driver.brief import brief
+from workloop.driver.holding import Held, Lease
+from workloop.driver.project import Project
+from workloop.driver.seam import run_sync
+from workloop.runner.candidate import candidate_facts
+from workloop.runner.gitfacts import commit_of
+from workloop.runner.landing import has_landed
+from workloop.runner.probe import WorkspaceProbe
+from workloop.runner.registry import Workspace
+from workloop.runner.removal import remove
+from workloop.runner.salvage import salvage
+from workloop.runner.workspace import WorkspaceOrder, break_stale_locks, make
+from workloop.service.call import require_campaign, require_item
+from workloop.service.perform import perform
+
+REPAIR_ATTEMPTS = 1000
+
+
+async def build(project: Project, held: Held, lease: Lease) -> SessionReport:
+    """Run one attempt at an item and end its claim; what the session left in its worktree is never lost."""
+    workspace = await run_sync(prepare, project, held)
+    probe = WorkspaceProbe(project.repository, workspace, held.contract.protected)
+    prompt = brief(held, branch=workspace.branch, base=workspace.base_sha)
+    try:
+        report = await run(project, held, lease, Scene(cwd=workspace.path, prompt=prompt, probe=probe))
+        if report.session_class is SessionClass.CLEAN and project.harness.name == "command":
+            await hand_in(project, held, workspace)
+        await conclude(project, held, lease, report)
+    finally:
+        await run_sync(put_away, project, held, workspace)
+    return report
+
+
+def prepare(project: Project, held: Held) -> Workspace:
+    """Make the worktree of an attempt; a repair starts from the rejected commit on the root's branch."""
+    root_id, needed = lineage_facts(project, held)
+    candidate = held.contract.candidate
+    repair = held.role == "repair" and candidate is not None
+    order = WorkspaceOrder(
+        item_id=id_text(root_id),
+        attempt=candidate.round * REPAIR_ATTEMPTS + held.attempt if repair and candidate else held.attempt,
+        title=held.root,
+        created=project.now(),
+        dependencies=needed,
+        start_sha=candidate.ref if repair and candidate else None,
+    )
+    return make(project.repository, order)
+
+
+def lineage_facts(project: Project, held: Held) -> tuple[ItemId, tuple[str, ...]]:
+    """Return the root's id, and the verified commits it needs that have not landed."""
+    with project.queue.store.read() as tx:
+        campaign = require_campaign(tx, project.queue.slug)
+        root = require_item(tx, campaign, held.root)
+        needs = [tx.item_get(edge.needs_id) for edge in tx.edges_of(root.id) if edge.until != "closed"]
+    shas = [item.candidate_sha for item in needs if item is not None and item.candidate_sha]
+    known = [sha for sha in shas if commit_of(project.repository.path, sha) == sha]
+    return root.id, tuple(sha for sha in known if not has_landed(project.repository, sha))
+
+
+async def hand_in(project: Project, held: Held, workspace: Workspace) -> None:
+    """Hand in the new commit of a program that ended well without settling itself."""
+    if await settled(project, held):
+        return
+    await run_sync(submit_head, project, held, workspace)
+
+
+def submit_head(project: Project, held: Held, workspace: Workspace) -> None:
+    """Complete with the worktree's HEAD when it is a candidate."""
+    sha = commit_of(workspace.path, "HEAD")
+    if sha is None or sha == workspace.start_sha:
+        return
+    problems = candidate_facts(project.repository, workspace, sha, protected=held.contract.protected).problems
+    if problems:
+        project.tell("refused", {"key": held.key, "error": problems[0].message})
+        return
+    arguments = {
+        "token": held.token,
+        "contract_hash": held.contract_hash,
+        "outcome": {"kind": "commit", "ref": sha},
+        "evidence": [{"kind": "commit", "ref": sha}],
+    }
+    try:
+        perform(project.queue, project.clerk, "complete", arguments)
+    except Refusal as refused:
+        project.tell("refused", {"key": held.key, "error": str(refused)})
+
+
+def put_away(project: Project, held: Held, workspace: Workspace) -> None:
+    """Save what is not committed, then remove the worktree when nothing would be lost."""
+    try:
+        break_stale_locks(workspace)
+        saved = salvage(workspace, reason=f"the end of attempt {held.attempt} of {held.key}")
+        if saved.sha is not None:
+            project.tell("salvaged", {"key": held.key, "ref": saved.ref, "files": list(saved.files)})
+        remove(project.repository, workspace)
+    except WorkloopError as kept:
+        project.tell("kept", {"key": held.key, "path": str(workspace.path), "error": str(kept)})

@@ -1,0 +1,93 @@
+"""What the host's own checks say of a candidate, before any session is spent on it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from workloop.domain.checks import CheckOutcome, CheckResult, JudgeReason
+from workloop.domain.evidence import EvidenceKind, NewEvidence
+
+TAIL_CHARACTERS = 1500
+CONTRACT_FAULTS = frozenset({JudgeReason.VACUOUS, JudgeReason.RED_BEFORE_CANDIDATE, JudgeReason.FLAKY_ON_BASE})
+CONCLUSIVE = frozenset({CheckOutcome.PASSED, CheckOutcome.FAILED})
+
+
+class HostWord(StrEnum):
+    """What the host concludes from its checks."""
+
+    GREEN = "green"
+    REJECTED = "rejected"
+    UNCLEAR = "unclear"
+    UNJUDGEABLE = "unjudgeable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """The host's word, the checks it rests on, and how to see it."""
+
+    word: HostWord
+    failed: tuple[str, ...] = ()
+    reproduction: str = ""
+
+
+def judge(results: Sequence[CheckResult], violations: Sequence[str], problems: Sequence[str]) -> Judgement:
+    """Conclude from facts and receipts.
+
+    A commit that is no candidate, or changed a protected path, is rejected. A failed check is red. A check that reached
+    no result on the candidate while it reached one on the base is the candidate's doing and red too. A check that
+    cannot tell the candidate from the base is the contract's fault: no repair can mend it, a person must look. Anything
+    else is unclear and tried again.
+    """
+    if problems:
+        return Judgement(word=HostWord.REJECTED, failed=("outcome",), reproduction="; ".join(problems))
+    if violations:
+        named = ", ".join(violations[:10])
+        return Judgement(
+            word=HostWord.REJECTED, failed=("protected",), reproduction=f"protected paths changed: {named}"
+        )
+    bad = [result for result in results if not result.green]
+    if not bad:
+        return Judgement(word=HostWord.GREEN)
+    faults = [result for result in bad if result.reason in CONTRACT_FAULTS]
+    if faults:
+        return Judgement(word=HostWord.UNJUDGEABLE, failed=ids(faults), reproduction=tell(faults))
+    red = [result for result in bad if is_red(result)]
+    if red:
+        return Judgement(word=HostWord.REJECTED, failed=ids(red), reproduction=tell(red))
+    return Judgement(word=HostWord.UNCLEAR, failed=ids(bad), reproduction=tell(bad))
+
+
+def is_red(result: CheckResult) -> bool:
+    """Tell whether a check that is not green is the candidate's doing."""
+    if result.outcome_on_candidate is CheckOutcome.FAILED:
+        return True
+    broken = result.outcome_on_candidate in (CheckOutcome.ERROR, CheckOutcome.TIMEOUT, CheckOutcome.ABSENT)
+    return broken and result.outcome_on_base in CONCLUSIVE
+
+
+def ids(results: Sequence[CheckResult]) -> tuple[str, ...]:
+    """Return the checks' ids."""
+    return tuple(result.check_id for result in results)
+
+
+def tell(results: Sequence[CheckResult]) -> str:
+    """Write what was run and what it printed last."""
+    return "\n".join(
+        f"{result.check_id}: {result.outcome_on_candidate} ({result.reason}), exit code {result.exit_code}; it ended with:\n"
+        f"{result.output_tail[-TAIL_CHARACTERS:]}"
+        for result in results
+    )
+
+
+def receipts(results: Sequence[CheckResult]) -> list[NewEvidence]:
+    """Return one receipt per check; only a green one counts as passed."""
+    return [
+        NewEvidence(
+            kind=EvidenceKind.CHECK,
+            ref=result.log_path or f"sha256:{result.output_digest}",
+            slot=result.check_id,
+            digest=result.output_digest,
+            result="passed" if result.green else f"{result.outcome_on_candidate}: {result.reason}",
+        )
+        for result in results
+    ]

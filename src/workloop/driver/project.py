@@ -1,0 +1,63 @@
+"""What the loop works with: one queue, one repository, one harness, and where it keeps its own things."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from workloop.domain.clock import Clock, Instant
+from workloop.domain.grants import Actor, Grant
+from workloop.domain.ids import IdSource
+from workloop.driver.endpoint import SessionEndpoint
+from workloop.runner.harness.port import Harness
+from workloop.runner.repository import Repository
+from workloop.runner.watch import SessionLimits
+from workloop.service.call import Queue
+
+Tell = Callable[[str, Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionChoices:
+    """How each session is started: its clocks and caps, its model, and the variables it may see."""
+
+    limits: SessionLimits = field(default_factory=SessionLimits)
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    model: str | None = None
+    turns_max: int | None = None
+    cost_micros_max: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """One project as the loop sees it; `tell` is given every event a person may want to see."""
+
+    queue: Queue
+    repository: Repository
+    harness: Harness
+    endpoint: SessionEndpoint
+    folder: Path
+    clock: Clock
+    ids: IdSource
+    tell: Tell
+    choices: SessionChoices = field(default_factory=SessionChoices)
+    check_environment: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def host(self) -> Actor:
+        """Return the loop as the one that makes receipts."""
+        return Actor(principal=f"loop:{self.harness.name}", grant=Grant.OPERATOR, host=True)
+
+    @property
+    def clerk(self) -> Actor:
+        """Return the loop as the one that hands in a program's work; what it says is claimed, not a receipt."""
+        return Actor(principal=f"loop:{self.harness.name}", grant=Grant.OPERATOR)
+
+    @property
+    def sessions(self) -> Path:
+        """Return the folder of the sessions' private folders."""
+        return self.folder / "sessions"
+
+    def now(self) -> Instant:
+        """Return the present instant."""
+        return self.clock.now()
