@@ -11,6 +11,7 @@ from workloop.domain.item import Item, State
 
 MAC_CHARACTERS = 32
 FREE_RELEASES_MAX = 3
+LEASE_SECONDS_MAX = 7 * 86_400
 
 
 class ClaimEnd(StrEnum):

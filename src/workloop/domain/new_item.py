@@ -2,21 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TypeVar
 
 from workloop.domain.checks import Check, CheckKind
-from workloop.domain.clock import Instant, from_text
+from workloop.domain.clock import Instant
 from workloop.domain.contract import SLOT_KINDS, EvidenceSlot, OutcomeKind
 from workloop.domain.ids import own_key, slug
 from workloop.domain.item import Verification
+from workloop.domain.lease import LEASE_SECONDS_MAX
 from workloop.domain.rank import PRIORITY_HIGHEST_NUMBER, PRIORITY_LOWEST_NUMBER
-from workloop.domain.reader import Json, Reader, bad
+from workloop.domain.reader import Json, Reader, bad, one_of, read_instant
 
 CHECK_TIMEOUT_SECONDS_MAX = 24 * 3600.0
-LEASE_SECONDS_MAX = 7 * 86_400
 UNTIL = ("candidate", "verified", "landed")
-Choice = TypeVar("Choice", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,30 +107,10 @@ def optional_whole(reader: Reader, name: str, lowest: int, highest: int, code: s
     return reader.whole(name, default=lowest, lowest=lowest, highest=highest, code=code)
 
 
-def one_of(reader: Reader, name: str, kinds: type[Choice], text: str) -> Choice:
-    """Read one value of an enumeration."""
-    try:
-        return kinds(text)
-    except ValueError as error:
-        allowed = ", ".join(kind.value for kind in kinds)
-        raise bad(reader.at(name), f"{text!r} is not one of {allowed}") from error
-
-
 def read_verification(reader: Reader) -> Verification | None:
     """Read who must confirm the result."""
     text = reader.text("verification")
     return one_of(reader, "verification", Verification, text) if text else None
-
-
-def read_instant(reader: Reader, name: str) -> Instant | None:
-    """Read an RFC 3339 instant that may be absent."""
-    text = reader.text(name)
-    if not text:
-        return None
-    try:
-        return from_text(text)
-    except ValueError as error:
-        raise bad(reader.at(name), f"{text!r} is not an RFC 3339 time with a zone") from error
 
 
 def read_checks(reader: Reader) -> tuple[Check, ...]:

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeVar, cast
 
+from workloop.domain.clock import Instant, from_text
 from workloop.domain.errors import BadRequest
 
 Json: TypeAlias = "str | int | float | bool | Mapping[str, Json] | list[Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
 
 TEXT_CHARACTERS_MAX = 20_000
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def bad(path: str, problem: str, *, code: str = "BAD_REQUEST", hint: str = "") -> BadRequest:
@@ -136,3 +138,23 @@ class Reader:
         if unknown:
             known = ", ".join(sorted(self.taken))
             raise bad(self.at(unknown[0]), "is not a known field", code="UNKNOWN_FIELD", hint=f"known here: {known}")
+
+
+def one_of(reader: Reader, name: str, kinds: type[Choice], text: str) -> Choice:
+    """Read one value of an enumeration."""
+    try:
+        return kinds(text)
+    except ValueError as error:
+        allowed = ", ".join(kind.value for kind in kinds)
+        raise bad(reader.at(name), f"{text!r} is not one of {allowed}") from error
+
+
+def read_instant(reader: Reader, name: str) -> Instant | None:
+    """Read an RFC 3339 instant that may be absent."""
+    text = reader.text(name)
+    if not text:
+        return None
+    try:
+        return from_text(text)
+    except ValueError as error:
+        raise bad(reader.at(name), f"{text!r} is not an RFC 3339 time with a zone") from error

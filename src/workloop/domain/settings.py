@@ -4,16 +4,10 @@ from workloop.domain.campaign import CampaignSettings, Ceilings, Independence, L
 from workloop.domain.contract import Contract
 from workloop.domain.ids import SLUG
 from workloop.domain.item import Verification
-from workloop.domain.new_item import (
-    LEASE_SECONDS_MAX,
-    one_of,
-    read_checks,
-    read_protected,
-    read_slots,
-    read_verification,
-)
+from workloop.domain.lease import LEASE_SECONDS_MAX
+from workloop.domain.new_item import read_checks, read_protected, read_slots, read_verification
 from workloop.domain.rank import PRIORITY_HIGHEST_NUMBER, STEP_US, STRICT_STEP_US
-from workloop.domain.reader import Json, Reader, bad
+from workloop.domain.reader import Json, Reader, bad, one_of
 
 SLOTS_MAX = 1000
 

@@ -1,15 +1,16 @@
 """How a call by name runs: allowed, read, in one transaction, and answered once however often it is repeated."""
 
 import json
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from workloop.domain.errors import BadRequest, Conflict, LeaseLost
 from workloop.domain.grants import ALLOWED, Actor, require_allowed
 from workloop.domain.lease import read_token
 from workloop.domain.reader import JsonObject, Reader
-from workloop.service.actions import ACTIONS, Action
+from workloop.service.actions import ACTIONS
 from workloop.service.call import Call, Queue, digest_of, require_campaign
-from workloop.service.requests import Answer, Written
+from workloop.service.dispatch import looks, writes_of
+from workloop.service.requests.words import Answer, Written
 from workloop.store.port import Request
 
 
@@ -22,27 +23,26 @@ def perform(queue: Queue, actor: Actor, name: str, arguments: JsonObject) -> Ans
     require_allowed(actor, name)
     reader = Reader(arguments)
     request_id = reader.text("request_id", longest=200)
-    if action.look is not None:
-        answered = action.look(reader, actor, queue)
+    if action.family == "reads":
+        answered = looks()[name](reader, actor, queue)
         reader.done()
         return answered
-    assert action.write is not None
     digest = digest_of([name, {key: value for key, value in arguments.items() if key != "request_id"}])
-    run = action.write(reader, actor, digest)
+    run = writes_of(action.family)[name](reader, actor, digest)
     reader.done()
-    return write(queue, actor, action, run, Repeat(request_id, digest, reader.text("token", default=actor.token)))
+    settled = reader.text("token", default=actor.token) if action.settles else ""
+    return write(queue, actor, name, run, Repeat(request_id, digest, settled))
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """What makes a call recognisable as a repetition."""
+class Repeat(NamedTuple):
+    """What makes a call recognisable as a repetition: its request id, its digest, and the claim that it settles."""
 
     request_id: str
     digest: str
     token: str
 
 
-def write(queue: Queue, actor: Actor, action: Action, run: Written, repeat: Repeat) -> Answer:
+def write(queue: Queue, actor: Actor, name: str, run: Written, repeat: Repeat) -> Answer:
     """Run a use case in one transaction, unless the same call was answered before."""
     with queue.store.write() as tx:
         campaign = require_campaign(tx, queue.slug)
@@ -50,8 +50,8 @@ def write(queue: Queue, actor: Actor, action: Action, run: Written, repeat: Repe
             known = tx.request_get(campaign.id, actor.principal, repeat.request_id)
             if known is not None:
                 return replayed(known, repeat.digest)
-        call = Call(tx=tx, queue=queue, actor=actor, campaign=campaign, action=action.name, txn=queue.ids.bits(62))
-        earlier = settled_before(call, repeat) if action.settles and repeat.token else None
+        call = Call(tx=tx, queue=queue, actor=actor, campaign=campaign, action=name, txn=queue.ids.bits(62))
+        earlier = settled_before(call, repeat) if repeat.token else None
         if earlier is not None:
             return earlier
         answered = dict(run(call))
@@ -93,4 +93,4 @@ def settled_before(call: Call, repeat: Repeat) -> Answer | None:
 
 def run_as_host(queue: Queue, actor: Actor, name: str, run: Written) -> Answer:
     """Run one of the host's own use cases, which no surface offers, as one transaction."""
-    return write(queue, actor, Action(name=name, help=""), run, Repeat("", "", ""))
+    return write(queue, actor, name, run, Repeat("", "", ""))
