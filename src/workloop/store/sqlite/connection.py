@@ -13,12 +13,15 @@ Mode = Literal["ro", "rw", "rwc"]
 Hook = Callable[[str], None]
 
 CACHED_STATEMENTS = 256
+PAGE_BYTES = 2048
+WAL_PAGES_PER_CHECKPOINT = 2000
 WAL_BYTES_KEPT = 16 * 1024 * 1024
 SETTINGS = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA synchronous = FULL",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA trusted_schema = OFF",
+    f"PRAGMA wal_autocheckpoint = {WAL_PAGES_PER_CHECKPOINT}",
     f"PRAGMA journal_size_limit = {WAL_BYTES_KEPT}",
 )
 

@@ -7,7 +7,7 @@ from workloop.domain.clock import Clock
 from workloop.domain.errors import IntegrityFault, StoreUnavailable
 from workloop.domain.ids import IdSource
 from workloop.store.migrate import Migration, load_migrations, pending_migrations
-from workloop.store.sqlite.connection import Connection
+from workloop.store.sqlite.connection import PAGE_BYTES, Connection
 
 APPLICATION_ID = 0x776C6F70
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -63,6 +63,7 @@ def prepare(connection: Connection, path: Path, clock: Clock, ids: IdSource) -> 
     """Bring a file up to date; the caller holds the lock file. Never unlinks, never repeats a step."""
     steps = lacking(connection)
     if steps and steps[0].number == 1:
+        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
         path.chmod(0o600)
     if pragma(connection, "journal_mode") != "wal" and pragma(connection, "journal_mode = WAL") != "wal":
         raise StoreUnavailable("STORE_NO_WAL", "the file system does not support WAL mode", retryable=False)

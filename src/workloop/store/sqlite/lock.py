@@ -32,6 +32,7 @@ class FileLock:
         self.waiting = threading.Condition()
         self.helping = False
         self.wanted = False
+        self.held = False
         self.closed = False
 
     def acquire(self, seconds: float) -> None:
@@ -44,28 +45,41 @@ class FileLock:
             taken = self.taken_at_once() or self.taken_by(deadline)
         finally:
             if not taken:
-                self.turn.release()
+                self.release()
         if not taken:
             raise busy(f"another process did not finish within {seconds} s")
+
+    def release(self) -> None:
+        """Let the next thread in, and the next process when the lock was ours."""
+        with self.waiting:
+            if self.held:
+                self.let_go()
+        self.turn.release()
 
     def try_acquire(self) -> bool:
         """Take the lock if that needs no waiting."""
         if not self.turn.acquire(blocking=False):
             return False
-        if self.taken_at_once():
-            return True
-        self.turn.release()
-        return False
+        taken = False
+        try:
+            taken = self.taken_at_once()
+        finally:
+            if not taken:
+                self.release()
+        return taken
 
     def taken_at_once(self) -> bool:
         """Try to take the lock without waiting."""
         with self.waiting:
+            if self.closed:
+                raise StoreUnavailable("STORE_CLOSED", "the store is closed", retryable=False)
             if self.helping:
                 return False
             try:
                 fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return False
+            self.held = True
             return True
 
     def taken_by(self, deadline: float) -> bool:
@@ -76,11 +90,7 @@ class FileLock:
                 self.helping = True
                 threading.Thread(target=self.help, name="workloop-store-lock", daemon=True).start()
             try:
-                return self.waiting.wait_for(lambda: not self.helping, deadline - time.monotonic())
-            except BaseException:
-                if not self.helping:
-                    fcntl.flock(self.descriptor, fcntl.LOCK_UN)
-                raise
+                return self.waiting.wait_for(lambda: self.held, deadline - time.monotonic())
             finally:
                 self.wanted = False
 
@@ -89,22 +99,25 @@ class FileLock:
         fcntl.flock(self.descriptor, fcntl.LOCK_EX)
         with self.waiting:
             self.helping = False
-            if not self.wanted:
-                fcntl.flock(self.descriptor, fcntl.LOCK_UN)
-            if self.closed:
-                os.close(self.descriptor)
-            self.waiting.notify_all()
+            if self.wanted:
+                self.held = True
+                self.waiting.notify_all()
+            else:
+                self.let_go()
 
-    def release(self) -> None:
-        """Let the next one in."""
-        fcntl.flock(self.descriptor, fcntl.LOCK_UN)
-        self.turn.release()
+    def let_go(self) -> None:
+        """Give up the lock, and the file when the store was closed meanwhile."""
+        self.held = False
+        if self.closed:
+            os.close(self.descriptor)
+        else:
+            fcntl.flock(self.descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Give the file back, at once or as soon as the helper returns."""
+        """Give the file back, at once or as soon as its holder or the helper is through."""
         with self.waiting:
             if self.closed:
                 return
             self.closed = True
-            if not self.helping:
+            if not self.helping and not self.held:
                 os.close(self.descriptor)

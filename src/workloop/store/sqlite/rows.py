@@ -24,7 +24,8 @@ ORIGINS = {origin.value: origin for origin in Origin}
 EVIDENCE_KINDS = {kind.value: kind for kind in EvidenceKind}
 CLAIM_ENDS: dict[str | None, ClaimEnd] = {end.value: end for end in ClaimEnd}
 
-encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+EMPTY = "{}"
+encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 decode = json.JSONDecoder().decode
 
 
@@ -106,8 +107,8 @@ def write_claim(claim: Claim) -> Row:
     """Write a claim."""
     return (
         claim.item_id, claim.fence, claim.campaign_id, claim.holder, claim.principal, claim.executor,
-        int(claim.assured), claim.sandbox, claim.claimed_at, claim.ended_at, optional(claim.end), claim.settle_digest, claim.answer,
-        claim.report,
+        int(claim.assured), claim.sandbox, claim.claimed_at, claim.ended_at, optional(claim.end),
+        claim.settle_digest, claim.answer, claim.report,
     )  # fmt: skip
 
 
@@ -226,7 +227,7 @@ def write_event(event: NewEvent) -> Row:
     """Write an event; the store numbers it."""
     return (
         event.campaign_id, event.item_id, event.n, event.txn, event.at, event.action, event.principal, event.fence,
-        encode(event.changes), encode(event.detail),
+        encode(event.changes), encode(event.detail) if event.detail else EMPTY,
     )  # fmt: skip
 
 

@@ -87,8 +87,8 @@ class SqliteWriting(SqliteReading):
     def items_insert(self, items: Sequence[Item], contracts: Sequence[str], edges: Sequence[Edge]) -> None:
         """Insert new items, each with the canonical text of contract version 1, and their edges."""
         self.connection.change_many(self.queries["item_insert"], map(rows.write_item, items))
-        texts = [(item.id, 1, text) for item, text in zip(items, contracts, strict=True)]
-        self.connection.change_many(self.queries["contract_insert"], texts)
+        texts = [(item.id, text) for item, text in zip(items, contracts, strict=True)]
+        self.connection.change_many(self.queries["contract_first"], texts)
         self.connection.change_many(self.queries["edge_insert"], map(rows.write_edge, edges))
 
     def item_update(self, before: Item, after: Item) -> bool:

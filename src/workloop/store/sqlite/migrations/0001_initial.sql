@@ -1,5 +1,6 @@
 -- phase: before-code
 -- Instants are microseconds since the epoch, durations microseconds, booleans 0 or 1.
+-- A list of more than two words would be built anew as a table for each row checked, so checks spell it with OR.
 -- The columns of a table stand in the order of the fields of its dataclass.
 
 CREATE TABLE meta (
@@ -12,7 +13,7 @@ CREATE TABLE meta (
 CREATE TABLE campaign (
     id INTEGER PRIMARY KEY,
     slug TEXT NOT NULL UNIQUE,
-    state TEXT NOT NULL CHECK (state IN ('active', 'paused', 'closed')),
+    state TEXT NOT NULL CHECK (state = 'active' OR state = 'paused' OR state = 'closed'),
     paused_until INTEGER,
     pause_reason TEXT NOT NULL,
     settings TEXT NOT NULL,
@@ -26,23 +27,26 @@ CREATE TABLE item (
     campaign_id INTEGER NOT NULL REFERENCES campaign (id),
     key TEXT NOT NULL,
     raw_key TEXT NOT NULL,
-    role TEXT NOT NULL CHECK (role IN ('work', 'verify', 'repair')),
+    role TEXT NOT NULL CHECK (role = 'work' OR role = 'verify' OR role = 'repair'),
     root_id INTEGER REFERENCES item (id) CHECK (root_id <> id),
     title TEXT NOT NULL,
     family TEXT,
     subject TEXT,
     priority INTEGER NOT NULL,
-    verification TEXT NOT NULL CHECK (verification IN ('none', 'host', 'session', 'both')),
+    verification TEXT NOT NULL CHECK (
+        verification = 'none' OR verification = 'host' OR verification = 'session' OR verification = 'both'
+    ),
     lease_us INTEGER NOT NULL,
     attempts_max INTEGER NOT NULL,
     expiries_max INTEGER NOT NULL,
     rounds_max INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     created_by TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN (
-        'proposed', 'pending', 'in_progress', 'candidate', 'repairing', 'deferred',
-        'succeeded', 'failed', 'superseded', 'cancelled'
-    )),
+    state TEXT NOT NULL CHECK (
+        state = 'proposed' OR state = 'pending' OR state = 'in_progress' OR state = 'candidate'
+        OR state = 'repairing' OR state = 'deferred' OR state = 'succeeded' OR state = 'failed'
+        OR state = 'superseded' OR state = 'cancelled'
+    ),
     blockers INTEGER NOT NULL CHECK (blockers >= 0),
     gated INTEGER NOT NULL CHECK (gated IN (0, 1)),
     wake_at INTEGER,
@@ -61,10 +65,12 @@ CREATE TABLE item (
     rejections INTEGER NOT NULL,
     candidate_sha TEXT,
     parked_as TEXT,
-    resume_state TEXT CHECK (resume_state IN (
-        'proposed', 'pending', 'in_progress', 'candidate', 'repairing', 'deferred',
-        'succeeded', 'failed', 'superseded', 'cancelled'
-    )),
+    resume_state TEXT CHECK (
+        resume_state = 'proposed' OR resume_state = 'pending' OR resume_state = 'in_progress'
+        OR resume_state = 'candidate' OR resume_state = 'repairing' OR resume_state = 'deferred'
+        OR resume_state = 'succeeded' OR resume_state = 'failed' OR resume_state = 'superseded'
+        OR resume_state = 'cancelled'
+    ),
     replaced_by INTEGER REFERENCES item (id) CHECK (replaced_by <> id),
     ended_at INTEGER,
     events INTEGER NOT NULL CHECK (events >= 0),
@@ -72,7 +78,10 @@ CREATE TABLE item (
     CHECK (expiries BETWEEN 0 AND expiries_max),
     CHECK ((state = 'in_progress') = (lease_until IS NOT NULL)),
     CHECK ((state = 'superseded') = (replaced_by IS NOT NULL)),
-    CHECK ((state IN ('succeeded', 'failed', 'superseded', 'cancelled')) = (ended_at IS NOT NULL))
+    CHECK (
+        (state = 'succeeded' OR state = 'failed' OR state = 'superseded'
+        OR state = 'cancelled') = (ended_at IS NOT NULL)
+    )
 ) STRICT;
 
 CREATE UNIQUE INDEX item_key ON item (campaign_id, key);
@@ -124,7 +133,7 @@ CREATE TABLE contract (
 CREATE TABLE edge (
     item_id INTEGER NOT NULL REFERENCES item (id),
     needs_id INTEGER NOT NULL REFERENCES item (id) CHECK (needs_id <> item_id),
-    until TEXT NOT NULL CHECK (until IN ('candidate', 'verified', 'landed', 'closed')),
+    until TEXT NOT NULL CHECK (until = 'candidate' OR until = 'verified' OR until = 'landed' OR until = 'closed'),
     met INTEGER NOT NULL CHECK (met IN (0, 1)),
     PRIMARY KEY (item_id, needs_id, until)
 ) STRICT, WITHOUT ROWID;
@@ -142,9 +151,10 @@ CREATE TABLE claim (
     sandbox TEXT NOT NULL,
     claimed_at INTEGER NOT NULL,
     ended_at INTEGER,
-    "end" TEXT CHECK ("end" IN (
-        'complete', 'retry', 'defer', 'release', 'infra', 'expired', 'parked', 'superseded', 'cancelled'
-    )),
+    "end" TEXT CHECK (
+        "end" = 'complete' OR "end" = 'retry' OR "end" = 'defer' OR "end" = 'release' OR "end" = 'infra'
+        OR "end" = 'expired' OR "end" = 'parked' OR "end" = 'superseded' OR "end" = 'cancelled'
+    ),
     settle_digest TEXT,
     answer TEXT,
     report TEXT,
@@ -156,8 +166,11 @@ CREATE TABLE evidence (
     item_id INTEGER NOT NULL,
     fence INTEGER NOT NULL,
     number INTEGER NOT NULL,
-    origin TEXT NOT NULL CHECK (origin IN ('claimed', 'receipt')),
-    kind TEXT NOT NULL CHECK (kind IN ('commit', 'check', 'file', 'artifact', 'url', 'row', 'note')),
+    origin TEXT NOT NULL CHECK (origin = 'claimed' OR origin = 'receipt'),
+    kind TEXT NOT NULL CHECK (
+        kind = 'commit' OR kind = 'check' OR kind = 'file' OR kind = 'artifact' OR kind = 'url'
+        OR kind = 'row' OR kind = 'note'
+    ),
     ref TEXT NOT NULL,
     slot TEXT,
     digest TEXT,
@@ -174,10 +187,12 @@ CREATE TABLE candidate (
     root_id INTEGER NOT NULL REFERENCES item (id),
     round INTEGER NOT NULL,
     source_id INTEGER NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('commit', 'artifact', 'row', 'url', 'no_change')),
+    kind TEXT NOT NULL CHECK (
+        kind = 'commit' OR kind = 'artifact' OR kind = 'row' OR kind = 'url' OR kind = 'no_change'
+    ),
     ref TEXT NOT NULL,
     contract_hash TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('open', 'passed', 'rejected', 'stale')),
+    state TEXT NOT NULL CHECK (state = 'open' OR state = 'passed' OR state = 'rejected' OR state = 'stale'),
     submitted_at INTEGER NOT NULL,
     verifier_id INTEGER,
     PRIMARY KEY (root_id, round)
@@ -189,7 +204,7 @@ CREATE TABLE verdict (
     verifier_id INTEGER NOT NULL,
     executor TEXT NOT NULL,
     principal TEXT NOT NULL,
-    outcome TEXT NOT NULL CHECK (outcome IN ('passed', 'rejected', 'inconclusive')),
+    outcome TEXT NOT NULL CHECK (outcome = 'passed' OR outcome = 'rejected' OR outcome = 'inconclusive'),
     ref TEXT NOT NULL,
     failed_checks TEXT NOT NULL,
     reproduction TEXT NOT NULL,
@@ -202,16 +217,18 @@ CREATE TABLE question (
     item_id INTEGER NOT NULL REFERENCES item (id),
     number INTEGER NOT NULL,
     campaign_id INTEGER NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('boundary', 'brake')),
+    kind TEXT NOT NULL CHECK (kind = 'boundary' OR kind = 'brake'),
     name TEXT NOT NULL,
     asks TEXT NOT NULL,
     evidence TEXT NOT NULL,
     resume_when TEXT NOT NULL,
     owner TEXT NOT NULL,
-    resume_state TEXT NOT NULL CHECK (resume_state IN (
-        'proposed', 'pending', 'in_progress', 'candidate', 'repairing', 'deferred',
-        'succeeded', 'failed', 'superseded', 'cancelled'
-    )),
+    resume_state TEXT NOT NULL CHECK (
+        resume_state = 'proposed' OR resume_state = 'pending' OR resume_state = 'in_progress'
+        OR resume_state = 'candidate' OR resume_state = 'repairing' OR resume_state = 'deferred'
+        OR resume_state = 'succeeded' OR resume_state = 'failed' OR resume_state = 'superseded'
+        OR resume_state = 'cancelled'
+    ),
     raised_at INTEGER NOT NULL,
     answered_at INTEGER,
     answered_by TEXT,
@@ -225,7 +242,10 @@ CREATE INDEX question_waiting ON question (campaign_id, raised_at) WHERE answere
 CREATE TABLE fact (
     item_id INTEGER NOT NULL REFERENCES item (id),
     number INTEGER NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('submitted', 'verified', 'landed', 'still_green', 'red_after_landing')),
+    kind TEXT NOT NULL CHECK (
+        kind = 'submitted' OR kind = 'verified' OR kind = 'landed' OR kind = 'still_green'
+        OR kind = 'red_after_landing'
+    ),
     ref TEXT NOT NULL,
     at INTEGER NOT NULL,
     by TEXT NOT NULL,
@@ -235,7 +255,7 @@ CREATE TABLE fact (
 CREATE TABLE lane (
     campaign_id INTEGER NOT NULL REFERENCES campaign (id),
     name TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('free', 'held', 'dirty')),
+    state TEXT NOT NULL CHECK (state = 'free' OR state = 'held' OR state = 'dirty'),
     "grant" INTEGER NOT NULL CHECK ("grant" >= 0),
     item_id INTEGER,
     fence INTEGER,

@@ -136,6 +136,10 @@ UPDATE item SET lease_until = ? WHERE id = ? AND state = 'in_progress' AND fence
 -- Find one version of an item's contract.
 SELECT text FROM contract WHERE item_id = ? AND version = ?;
 
+-- name: contract_first
+-- Keep the contract a new item begins with.
+INSERT INTO contract VALUES (?, 1, ?);
+
 -- name: contract_insert
 -- Keep a version of an item's contract, the next one after those kept.
 INSERT INTO contract
