@@ -10,6 +10,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from workloop.client import LocalClient
+from workloop.domain.errors import Fault
 from workloop.domain.grants import Actor
 from workloop.interfaces.mcp.http import McpApp
 from workloop.interfaces.web.api import routes
@@ -48,7 +49,7 @@ class Endpoint:
 
     async def serve(self, *, task_status: TaskStatus[str] = anyio.TASK_STATUS_IGNORED) -> None:
         """Serve until cancelled; tells the base URL through task_status once it listens."""
-        listener = socket.create_server((LOOPBACK, self.port))
+        listener = listen(self.port)
         port = listener.getsockname()[1]
         app = Guard(self.application(), self.admissions, port)
         server = Server(app)
@@ -85,6 +86,23 @@ class Endpoint:
     def dismiss(self, endpoint: McpEndpoint) -> None:
         """Make a token worthless at once."""
         self.admissions.dismiss(endpoint.token)
+
+
+def listen(port: int) -> socket.socket:
+    """Listen on loopback; the protocol is named because asyncio sends small answers at once only when it is."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((LOOPBACK, port))
+        listener.listen()
+    except OSError as failed:
+        listener.close()
+        raise Fault(
+            "PORT_UNAVAILABLE",
+            f"cannot listen on {LOOPBACK}:{port}: {failed.strerror}",
+            hint="use another port, or 0 for any",
+        ) from failed
+    return listener
 
 
 class Server(uvicorn.Server):
