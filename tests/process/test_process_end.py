@@ -104,6 +104,15 @@ async def test_orphan_in_a_session_of_its_own_dies(tmp_path: Path) -> None:
     assert not is_alive(orphan)
 
 
+async def test_orphan_without_the_marker_dies_when_it_stayed_in_the_session_of_its_agent(tmp_path: Path) -> None:
+    child = start(tmp_path, ORPHAN.replace("os.setsid()", "pass"), clean=True)
+    orphan = identity(int(await line_of(child)))
+    death = await child.end(QUICK)
+    child.close()
+    assert (death.survivors_killed, death.proven) == (1, True)
+    assert not is_alive(orphan)
+
+
 async def test_orphan_without_the_marker_dies_when_it_was_seen_in_time(tmp_path: Path) -> None:
     program = """
         import os, time

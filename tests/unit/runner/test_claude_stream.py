@@ -166,6 +166,32 @@ def test_agent_that_talks_about_a_limit_is_not_limited() -> None:
     assert conclusion.reset_at is None
 
 
+def rate_limit(**info: Any) -> bytes:
+    return json.dumps({"type": "rate_limit_event", "rate_limit_info": info}).encode()
+
+
+def test_session_that_died_at_its_limit_is_limited_whatever_its_exit_code() -> None:
+    for exit_code, signal in ((143, None), (0, None), (None, 9)):
+        fold = reader()
+        fold.feed(rate_limit(status="rejected", resetsAt=1_795_969_442), 0)
+        conclusion = fold.finish(exit_code, signal, "").conclusion
+        assert (conclusion.session_class, conclusion.reset_at) == (SessionClass.LIMITED, 1_795_969_442_000_000)
+
+
+@pytest.mark.parametrize("info", [{"status": "rejected", "isUsingOverage": True}, {"status": "allowed_warning"}])
+def test_session_that_may_go_on_beyond_its_window_is_not_limited(info: dict[str, Any]) -> None:
+    fold = reader()
+    assert fold.feed(rate_limit(resetsAt=1_795_969_442, **info), 0) == []
+    assert fold.finish(None, 9, "").conclusion.session_class is SessionClass.CRASHED
+
+
+def test_limit_that_was_lifted_again_is_forgotten() -> None:
+    fold = reader()
+    fold.feed(rate_limit(status="rejected", resetsAt=1_795_969_442), 0)
+    fold.feed(rate_limit(status="allowed"), 1)
+    assert fold.finish(None, 9, "").conclusion.session_class is SessionClass.CRASHED
+
+
 def test_limit_that_lets_the_call_pass_does_not_limit_the_session() -> None:
     assert not replay("success-oauth").only("limit")
 

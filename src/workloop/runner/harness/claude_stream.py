@@ -271,7 +271,7 @@ class ClaudeReader:
     def on_rate_limit(self, fields: Fields) -> list[SessionEvent]:
         """Read a limit report; one that still allows the call says nothing."""
         info = fields.inner("rate_limit_info")
-        self.rejected = info.text("status") == "rejected"
+        self.rejected = info.text("status") == "rejected" and not info.flag("isUsingOverage")
         if not self.rejected:
             return []
         self.reset_at = info.epoch_seconds("resetsAt")
