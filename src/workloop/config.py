@@ -40,6 +40,11 @@ class Place:
         return self.folder / STORE_NAME
 
     @property
+    def operator_token(self) -> Path:
+        """Return the path of the token that a running loop gives its operator."""
+        return self.folder / "operator.token"
+
+    @property
     def endpoint(self) -> Path:
         """Return the path where a running loop says how it is reached."""
         return self.folder / ENDPOINT_NAME

@@ -1,8 +1,10 @@
 """Settings become a store, a queue, a client and a harness; the only module that names concrete ones."""
 
 import getpass
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workloop.client import Client, LocalClient, RemoteClient
 from workloop.config import HarnessSettings, Place, Settings
@@ -12,6 +14,11 @@ from workloop.runner.harness.port import Harness
 from workloop.service.call import OutcomeProbe, Queue
 from workloop.store.port import Store
 from workloop.store.system import SystemClock, SystemIds
+
+if TYPE_CHECKING:
+    from workloop.driver.endpoint import SessionEndpoint
+    from workloop.driver.loop import LoopOptions, LoopReport
+    from workloop.driver.project import Project, SessionKit, Tell
 
 
 def open_store(place: Place, *, create: bool = False, read_only: bool = False) -> Store:
@@ -97,3 +104,114 @@ def make_harness(settings: Settings, name: str) -> Harness:
             raise BadRequest(
                 "HARNESS_UNKNOWN", f"no harness {name!r}", hint="use claude, command or scripted", field="harness"
             )
+
+
+def run_loop(
+    settings: Settings, options: "LoopOptions", make_endpoint: "Callable[[Queue], SessionEndpoint]", tell: "Tell"
+) -> "LoopReport":
+    """Run the loop over a project until it ends; raises Conflict when another loop drives it."""
+    import anyio
+
+    from workloop.driver.recovery import only_loop
+
+    settings.place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with only_loop(settings.place.folder):
+        queue = open_queue(settings)
+        try:
+            kit = make_kit(settings, make_endpoint(queue))
+            project = make_project(settings, queue, tell, f"loop:{settings.loop.harness}")
+            return anyio.run(serve_and_run, settings.place, project, kit, options)
+        finally:
+            queue.store.close()
+
+
+def make_project(settings: Settings, queue: Queue, tell: "Tell", principal: str) -> "Project":
+    """Put together what the loop works with; raises a Refusal when the repository cannot be used."""
+    from workloop.driver.project import Project
+    from workloop.runner.repository import open_repository
+
+    return Project(
+        queue=queue,
+        repository=open_repository(
+            settings.place.repository, settings.place.folder / "git", settings.loop.integration_branch or None
+        ),
+        folder=settings.place.folder,
+        clock=SystemClock(),
+        ids=SystemIds(),
+        tell=tell,
+        principal=principal,
+        check_environment=dict(os.environ),
+    )
+
+
+def make_kit(settings: Settings, endpoint: "SessionEndpoint") -> "SessionKit":
+    """Put together what sessions are started with; the variables they see are the ones the operator named."""
+    from workloop.driver.project import SessionKit
+    from workloop.runner.command import safe_environment
+    from workloop.runner.gitfacts import commit_identity
+    from workloop.runner.watch import SessionLimits
+
+    loop = settings.loop
+    harness = settings.harnesses.get(loop.harness, HarnessSettings())
+    named = {name: os.environ[name] for name in loop.environment if name in os.environ}
+    return SessionKit(
+        harness=make_harness(settings, loop.harness),
+        endpoint=endpoint,
+        limits=SessionLimits(
+            wall_seconds=loop.bounds.wall_seconds,
+            quiet_seconds=loop.bounds.silent_seconds,
+            progress_seconds=loop.bounds.idle_seconds,
+        ),
+        environment={**safe_environment(os.environ), **commit_identity(settings.place.repository), **named},
+        model=harness.model or None,
+        turns_max=harness.turns_max,
+        cost_micros_max=harness.cost_micros_max,
+    )
+
+
+async def serve_and_run(place: Place, project: "Project", kit: "SessionKit", options: "LoopOptions") -> "LoopReport":
+    """Serve the endpoint, say where it is, and run the loop on it."""
+    import anyio
+
+    from workloop.driver.control import Control
+    from workloop.driver.loop import Loop
+
+    control, reports = Control(), list["LoopReport"]()
+    async with anyio.create_task_group() as services:
+        url = await services.start(kit.endpoint.serve)
+        publish(place, kit.endpoint.admit(operator()).token, project, url)
+        services.start_soon(control.listen)
+        try:
+            reports.append(await Loop(project, kit, options, control).run())
+        finally:
+            unpublish(place)
+            services.cancel_scope.cancel()
+    return reports[0]
+
+
+def publish(place: Place, token: str, project: "Project", url: str) -> None:
+    """Write down how people reach the running loop, for their eyes only."""
+    import json
+
+    from workloop.runner.harness.files import write_private
+
+    write_private(place.operator_token, token + "\n")
+    write_private(place.endpoint, json.dumps({"url": url, "token_file": str(place.operator_token)}) + "\n")
+    project.tell("serving", {"url": url, "token_file": str(place.operator_token)})
+
+
+def unpublish(place: Place) -> None:
+    """Take back what publish wrote."""
+    place.endpoint.unlink(missing_ok=True)
+    place.operator_token.unlink(missing_ok=True)
+
+
+def verify_by_host(settings: Settings, key: str) -> dict[str, str]:
+    """Claim a candidate's verifier, run the contract's checks on it, and settle where the host's word is enough."""
+    from workloop.driver.hostcheck import verify_once
+
+    queue = open_queue(settings)
+    try:
+        return verify_once(make_project(settings, queue, lambda kind, facts: None, "host"), key)
+    finally:
+        queue.store.close()

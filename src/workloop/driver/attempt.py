@@ -13,7 +13,7 @@ from workloop.domain.ids import ItemId, id_number
 from workloop.domain.session import SessionClass, SessionEvent, SessionReport
 from workloop.driver.holding import Held, Lease
 from workloop.driver.outcomes import CONSEQUENCES, ItemEnd
-from workloop.driver.project import Project
+from workloop.driver.project import Project, SessionKit
 from workloop.driver.seam import run_sync
 from workloop.runner.harness.files import write_private
 from workloop.runner.harness.port import LaunchRequest
@@ -37,26 +37,25 @@ class Scene:
     read_only: bool = False
 
 
-async def run(project: Project, held: Held, lease: Lease, scene: Scene) -> SessionReport:
+async def run(project: Project, kit: SessionKit, held: Held, lease: Lease, scene: Scene) -> SessionReport:
     """Run one session with its own token; every process of it is dead when this returns."""
     folder = project.sessions / held.session_id
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     item_file = write_private(folder / "item.json", json.dumps(item_facts(held)))
     write_private(folder / NOTE_NAME, json.dumps(claim_note(held, scene)))
     worker = Actor(principal=f"session:{held.session_id}", grant=Grant.SESSION, token=held.token)
-    endpoint = project.endpoint.admit(worker, replace(project.queue, probe=scene.probe))
-    choices = project.choices
+    endpoint = kit.endpoint.admit(worker, replace(project.queue, probe=scene.probe))
     request = LaunchRequest(
         prompt=scene.prompt,
         cwd=scene.cwd,
         session_dir=folder,
         session_id=held.session_id,
-        environment=choices.environment,
+        environment=kit.environment,
         endpoint=endpoint,
         item_file=item_file,
-        model=choices.model,
-        turns_max=choices.turns_max,
-        cost_micros_max=choices.cost_micros_max,
+        model=kit.model,
+        turns_max=kit.turns_max,
+        cost_micros_max=kit.cost_micros_max,
         read_only=scene.read_only,
     )
 
@@ -66,10 +65,10 @@ async def run(project: Project, held: Held, lease: Lease, scene: Scene) -> Sessi
     project.tell("session", {"key": held.key, "role": held.role, "session": held.session_id})
     try:
         report = await run_session(
-            project.harness, request, limits=choices.limits, clock=project.clock, sink=sink, stop=lease.stop
+            kit.harness, request, limits=kit.limits, clock=project.clock, sink=sink, stop=lease.stop
         )
     finally:
-        project.endpoint.dismiss(endpoint)
+        kit.endpoint.dismiss(endpoint)
     write_private(folder / NOTE_NAME, json.dumps({**claim_note(held, scene), "ended": True}))
     project.tell("ended", {"key": held.key, "class": report.session_class.value, "detail": report.detail})
     return report

@@ -2,11 +2,12 @@
 
 from workloop.domain.errors import Refusal, WorkloopError
 from workloop.domain.ids import ItemId, id_text
+from workloop.domain.reader import Json
 from workloop.domain.session import SessionClass, SessionReport
 from workloop.driver.attempt import Scene, conclude, run, settled
 from workloop.driver.brief import brief
 from workloop.driver.holding import Held, Lease
-from workloop.driver.project import Project
+from workloop.driver.project import Project, SessionKit
 from workloop.driver.seam import run_sync
 from workloop.runner.candidate import candidate_facts
 from workloop.runner.gitfacts import commit_of
@@ -22,14 +23,14 @@ from workloop.service.perform import perform
 REPAIR_ATTEMPTS = 1000
 
 
-async def build(project: Project, held: Held, lease: Lease) -> SessionReport:
+async def build(project: Project, kit: SessionKit, held: Held, lease: Lease) -> SessionReport:
     """Run one attempt at an item and end its claim; what the session left in its worktree is never lost."""
     workspace = await run_sync(prepare, project, held)
     probe = WorkspaceProbe(project.repository, workspace, held.contract.protected)
     prompt = brief(held, branch=workspace.branch, base=workspace.base_sha)
     try:
-        report = await run(project, held, lease, Scene(cwd=workspace.path, prompt=prompt, probe=probe))
-        if report.session_class is SessionClass.CLEAN and project.harness.name == "command":
+        report = await run(project, kit, held, lease, Scene(cwd=workspace.path, prompt=prompt, probe=probe))
+        if report.session_class is SessionClass.CLEAN and kit.harness.name == "command":
             await hand_in(project, held, workspace)
         await conclude(project, held, lease, report)
     finally:
@@ -80,7 +81,7 @@ def submit_head(project: Project, held: Held, workspace: Workspace) -> None:
     if problems:
         project.tell("refused", {"key": held.key, "error": problems[0].message})
         return
-    arguments = {
+    arguments: dict[str, Json] = {
         "token": held.token,
         "contract_hash": held.contract_hash,
         "outcome": {"kind": "commit", "ref": sha},

@@ -73,8 +73,8 @@ def ids(results: Sequence[CheckResult]) -> tuple[str, ...]:
 def tell(results: Sequence[CheckResult]) -> str:
     """Write what was run and what it printed last."""
     return "\n".join(
-        f"{result.check_id}: {result.outcome_on_candidate} ({result.reason}), exit code {result.exit_code}; it ended with:\n"
-        f"{result.output_tail[-TAIL_CHARACTERS:]}"
+        f"{result.check_id}: {result.outcome_on_candidate} ({result.reason}), exit code {result.exit_code};"
+        f" its output ends with:\n{result.output_tail[-TAIL_CHARACTERS:]}"
         for result in results
     )
 

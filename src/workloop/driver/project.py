@@ -1,4 +1,4 @@
-"""What the loop works with: one queue, one repository, one harness, and where it keeps its own things."""
+"""What the loop works with: one queue, one repository, the means of its sessions, and its own folder."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,9 +18,11 @@ Tell = Callable[[str, Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionChoices:
-    """How each session is started: its clocks and caps, its model, and the variables it may see."""
+class SessionKit:
+    """What sessions are started with: the agent, its way to the queue, clocks, caps and visible variables."""
 
+    harness: Harness
+    endpoint: SessionEndpoint
     limits: SessionLimits = field(default_factory=SessionLimits)
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     model: str | None = None
@@ -34,24 +36,22 @@ class Project:
 
     queue: Queue
     repository: Repository
-    harness: Harness
-    endpoint: SessionEndpoint
     folder: Path
     clock: Clock
     ids: IdSource
     tell: Tell
-    choices: SessionChoices = field(default_factory=SessionChoices)
+    principal: str = "host"
     check_environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def host(self) -> Actor:
         """Return the loop as the one that makes receipts."""
-        return Actor(principal=f"loop:{self.harness.name}", grant=Grant.OPERATOR, host=True)
+        return Actor(principal=self.principal, grant=Grant.OPERATOR, host=True)
 
     @property
     def clerk(self) -> Actor:
         """Return the loop as the one that hands in a program's work; what it says is claimed, not a receipt."""
-        return Actor(principal=f"loop:{self.harness.name}", grant=Grant.OPERATOR)
+        return Actor(principal=self.principal, grant=Grant.OPERATOR)
 
     @property
     def sessions(self) -> Path:

@@ -18,7 +18,7 @@ from workloop.driver.brief import brief
 from workloop.driver.building import lineage_facts
 from workloop.driver.holding import Held, Lease
 from workloop.driver.judging import HostWord, Judgement, judge, receipts
-from workloop.driver.project import Project
+from workloop.driver.project import Project, SessionKit
 from workloop.driver.seam import run_sync
 from workloop.runner.checks import CheckPlan, CheckReport, run_checks
 from workloop.runner.gitfacts import changed_paths, commit_of, is_ancestor
@@ -40,7 +40,7 @@ class HostRound:
     judgement: Judgement
 
 
-async def verify(project: Project, held: Held, lease: Lease) -> SessionReport | None:
+async def verify(project: Project, kit: SessionKit, held: Held, lease: Lease) -> SessionReport | None:
     """Verify a candidate and end the claim; no session is spent on one that the host's checks reject."""
     candidate = candidate_of(held)
     seen = await host_round(project, held, lease, candidate)
@@ -57,7 +57,7 @@ async def verify(project: Project, held: Held, lease: Lease) -> SessionReport | 
         read_only=True,
     )
     try:
-        report = await run(project, held, lease, scene)
+        report = await run(project, kit, held, lease, scene)
         await conclude(project, held, lease, report)
     finally:
         if checkout is not None:
@@ -77,11 +77,12 @@ async def host_round(project: Project, held: Held, lease: Lease, candidate: Cand
     if candidate.kind is not OutcomeKind.COMMIT:
         return HostRound(base="", results=(), judgement=Judgement(word=HostWord.GREEN))
     halt = threading.Event()
+    found: list[HostRound] = []
     async with anyio.create_task_group() as group:
         group.start_soon(halt_when_stopped, lease, halt)
-        seen = await run_sync(check_candidate, project, held, candidate.ref, halt)
+        found.append(await run_sync(check_candidate, project, held, candidate.ref, halt))
         group.cancel_scope.cancel()
-    return seen
+    return found[0]
 
 
 async def halt_when_stopped(lease: Lease, halt: threading.Event) -> None:

@@ -181,3 +181,15 @@ def _entry(block: str) -> WorktreeEntry:
         branch=branch.removeprefix(HEADS) if branch else None,
         is_bare="bare" in facts,
     )
+
+
+def commit_identity(path: Path) -> dict[str, str]:
+    """Return the variables under which a session commits: the operator's name, or Workloop's where none is set."""
+    name = git(path, "config", "user.name", call=ANY_FAILURE).text or "Workloop session"
+    email = git(path, "config", "user.email", call=ANY_FAILURE).text or "workloop@localhost"
+    return {
+        "GIT_AUTHOR_NAME": name,
+        "GIT_AUTHOR_EMAIL": email,
+        "GIT_COMMITTER_NAME": name,
+        "GIT_COMMITTER_EMAIL": email,
+    }
