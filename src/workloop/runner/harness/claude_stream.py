@@ -1,6 +1,5 @@
 """How the Claude Code CLI's stream-json output is read, and what its result really means."""
 
-import re
 from collections.abc import Callable
 
 from workloop.domain.clock import Instant
@@ -20,32 +19,19 @@ from workloop.domain.session import (
     SessionEvent,
     Started,
     Text,
-    Tokens,
     ToolCall,
-    ToolKind,
     ToolResult,
-    ToolResultClass,
     Usage,
     head,
     tail,
 )
+from workloop.runner.harness.claude_tools import ClaudeTools
+from workloop.runner.harness.claude_usage import ClaudeUsage
 from workloop.runner.harness.fields import Fields, instant_of_seconds, parse
 from workloop.runner.harness.port import Ending
 from workloop.runner.harness.stamper import Stamper
 from workloop.runner.signatures import Signatures
 
-TOOL_KINDS = {
-    "Bash": ToolKind.SHELL,
-    "Write": ToolKind.EDIT,
-    "Edit": ToolKind.EDIT,
-    "NotebookEdit": ToolKind.EDIT,
-    "Read": ToolKind.READ,
-    "Glob": ToolKind.READ,
-    "Grep": ToolKind.READ,
-    "WebFetch": ToolKind.WEB,
-    "WebSearch": ToolKind.WEB,
-}
-EXIT_CODE = re.compile(r"Exit code (\d{1,3})\b")
 MCP_STATES = {"connected": McpState.CONNECTED, "pending": McpState.PENDING}
 GONE = "no conversation found"
 
@@ -57,16 +43,11 @@ class ClaudeReader:
         self.stamper = Stamper(session_id)
         self.signatures = signatures
         self.server = server
-        self.resumed = resume_id is not None
+        self.usage = ClaudeUsage(resumed=resume_id is not None)
         self.resume_id = resume_id
         self.started = False
         self.spoke = False
-        self.calls: dict[str, str] = {}
-        self.denied_calls: set[str] = set()
-        self.last_result = ToolResultClass.OK
-        self.own_tool_denied = False
-        self.message_tokens: dict[str, Tokens] = {}
-        self.counted = Tokens()
+        self.tools = ClaudeTools(signatures, server)
         self.rejected = False
         self.limit_told = False
         self.reset_at: Instant | None = None
@@ -120,7 +101,7 @@ class ClaudeReader:
             return self.signatures.session_class(self.facts(stderr_tail)) or fallback
         if self.failed or exit_code not in {0, None}:
             return self.signatures.session_class(self.facts("")) or SessionClass.CRASHED
-        if self.own_tool_denied or self.last_result is ToolResultClass.REFUSED:
+        if self.tools.refused:
             return SessionClass.DENIED
         return SessionClass.CLEAN if self.spoke else SessionClass.DEAD
 
@@ -206,23 +187,15 @@ class ClaudeReader:
                 return [Text(at=self.stamper.again(), text=head(block.text("text"), TEXT_CHARACTERS_MAX))]
             case "tool_use":
                 self.spoke = True
-                call_id, name = head(block.text("id"), 200), head(block.text("name"), 200)
-                self.calls[call_id] = name
-                kind = ToolKind.MCP if name.startswith("mcp__") else TOOL_KINDS.get(name, ToolKind.OTHER)
+                call_id, name, kind = self.tools.opened(block)
                 return [ToolCall(at=self.stamper.again(), call_id=call_id, name=name, kind=kind)]
             case _:
                 return []
 
     def count_message(self, message: Fields) -> list[SessionEvent]:
-        """Count a message's tokens once; its output is a lower bound until the result comes."""
-        usage, key = message.inner("usage"), message.text("id")
-        tokens = usage_tokens(usage)
-        more = tokens.beyond(self.message_tokens.get(key, Tokens()))
-        if not more.total:
-            return []
-        self.message_tokens[key] = tokens
-        self.counted += more
-        return [Usage(at=self.stamper.again(), tokens=more)]
+        """Count a message's tokens once."""
+        more = self.usage.of_message(message)
+        return [Usage(at=self.stamper.again(), tokens=more)] if more.total else []
 
     def on_user(self, fields: Fields) -> list[SessionEvent]:
         """Read the tool results that the CLI hands back to the model."""
@@ -230,29 +203,13 @@ class ClaudeReader:
         return [self.tool_result(block) for block in blocks]
 
     def tool_result(self, block: Fields) -> ToolResult:
-        """Classify one tool result."""
-        call_id = head(block.text("tool_use_id"), 200)
-        name = self.calls.pop(call_id, "")
-        content = block.text("content") or "\n".join(part.text("text") for part in block.each("content"))
-        exit_code = EXIT_CODE.match(content)
-        if not block.flag("is_error"):
-            result = ToolResultClass.OK
-        elif call_id in self.denied_calls:
-            result = ToolResultClass.REFUSED
-        elif exit_code and TOOL_KINDS.get(name) is ToolKind.SHELL:
-            result = ToolResultClass.COMMAND_NONZERO
-        else:
-            facts = {"name": name, "text": content[:DETAIL_CHARACTERS_MAX]}
-            result = self.signatures.tool_class(facts) or ToolResultClass.UNKNOWN
-        self.last_result = result
-        code = int(exit_code[1]) if exit_code and result is ToolResultClass.COMMAND_NONZERO else None
-        return ToolResult(at=self.stamper.again(), call_id=call_id, name=name, result=result, exit_code=code)
+        """Report how one tool call ended."""
+        call_id, name, result, exit_code = self.tools.closed(block)
+        return ToolResult(at=self.stamper.again(), call_id=call_id, name=name, result=result, exit_code=exit_code)
 
     def on_denied(self, fields: Fields) -> list[SessionEvent]:
         """Read a refusal by the permission policy."""
-        call_id, name = head(fields.text("tool_use_id"), 200), head(fields.text("tool_name"), 200)
-        self.denied_calls.add(call_id)
-        self.own_tool_denied = self.own_tool_denied or bool(self.server and name.startswith(f"mcp__{self.server}__"))
+        call_id, name = self.tools.denied(fields)
         return [Denied(at=self.stamper.again(), call_id=call_id, name=name)]
 
     def on_retry(self, fields: Fields) -> list[SessionEvent]:
@@ -293,49 +250,11 @@ class ClaudeReader:
         if written:
             self.reset_at = self.reset_at or instant_of_seconds(int(written[1]))
         reason = fields.text("terminal_reason") or fields.text("subtype")
+        tokens, cost_micros = self.usage.of_result(fields)
         return [
-            self.final_usage(fields),
+            Usage(at=self.stamper.again(), tokens=tokens, cost_micros=cost_micros),
             Finished(at=self.stamper.again(), failed=self.failed, reason=head(reason, 200)),
         ]
-
-    def final_usage(self, fields: Fields) -> Usage:
-        """Return what the totals have over the messages counted since the last result.
-
-        A resumed session's running totals include its earlier processes, so the per-result report is
-        used where there is one; without it the cost of a resumed session is over-stated, never under.
-        """
-        recent = fields.inner("model_usage_since_last_result").objects()
-        models = recent or ([] if self.resumed else fields.inner("modelUsage").objects())
-        total = (
-            sum((model_tokens(model) for model in models), Tokens()) if models else usage_tokens(fields.inner("usage"))
-        )
-        micros = [model.micros("costUSD") for model in recent]
-        cost = (
-            sum(amount or 0 for amount in micros) if recent and None not in micros else fields.micros("total_cost_usd")
-        )
-        more = total.beyond(self.counted)
-        self.counted = Tokens()
-        return Usage(at=self.stamper.again(), tokens=more, cost_micros=cost)
-
-
-def usage_tokens(usage: Fields) -> Tokens:
-    """Fold the provider's usage object into the four buckets."""
-    return Tokens(
-        input=usage.count("input_tokens"),
-        output=usage.count("output_tokens"),
-        cache_read=usage.count("cache_read_input_tokens"),
-        cache_write=usage.count("cache_creation_input_tokens"),
-    )
-
-
-def model_tokens(model: Fields) -> Tokens:
-    """Fold one model's totals into the four buckets."""
-    return Tokens(
-        input=model.count("inputTokens"),
-        output=model.count("outputTokens"),
-        cache_read=model.count("cacheReadInputTokens"),
-        cache_write=model.count("cacheCreationInputTokens"),
-    )
 
 
 RULES: dict[str, Callable[[ClaudeReader, Fields], list[SessionEvent]]] = {
