@@ -10,7 +10,7 @@ from workloop.store.memory import MemoryStore
 from workloop.store.port import Store
 from workloop.store.sqlite import SqliteSettings, SqliteStore
 from workloop.testing.clocks import FakeClock, SeededIds
-from workloop.testing.store_contract import PROMISES, MakeStore, items, records, transactions
+from workloop.testing.store_contract import PROMISES, MakeStore, campaigns, items, lists, records, transactions
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -34,7 +34,7 @@ def test_a_store_keeps_its_promise(promise: Callable[[MakeStore], None], make_st
     promise(make_store)
 
 
-@pytest.mark.parametrize("module", [items, records, transactions], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [campaigns, items, lists, records, transactions], ids=lambda module: module.__name__)
 def test_no_promise_is_left_out_of_the_list(module: ModuleType) -> None:
     """A promise that is written but not listed would never run."""
     written = {
