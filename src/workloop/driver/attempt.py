@@ -77,6 +77,7 @@ async def run(project: Project, kit: SessionKit, held: Held, lease: Lease, scene
 def item_facts(held: Held) -> dict[str, Any]:
     """Return the facts of an item that a program may read from a file."""
     contract = contract_values(held.contract)
+    candidate = held.contract.candidate
     return {
         "key": held.key,
         "role": held.role,
@@ -84,7 +85,7 @@ def item_facts(held: Held) -> dict[str, Any]:
         "root": held.root,
         "contract": contract,
         "contract_hash": held.contract_hash,
-        "candidate": contract.get("candidate"),
+        "candidate": None if candidate is None else {"sha": candidate.ref, "round": candidate.round},
     }
 
 

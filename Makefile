@@ -1,0 +1,43 @@
+VENV ?= .venv
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo check test test-slow test-agents bench format
+
+help:  ## show what there is to make
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+
+$(BIN)/workloop: pyproject.toml
+	python3 -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	@touch $(BIN)/workloop
+
+setup: $(BIN)/workloop  ## make the virtual environment with everything for development
+
+demo: $(BIN)/workloop  ## drive a small real project to its end with the scripted agent
+	$(BIN)/workloop demo
+
+check: $(BIN)/workloop  ## what must hold before a commit: style, types, layers, tidiness, quick tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(PYTEST) -q -n 2 tests/tidy tests/unit tests/contract
+
+test: $(BIN)/workloop  ## all tests but the slow ones and those with a real agent
+	$(PYTEST) -n 2 -m "not slow and not real_agent"
+
+test-slow: $(BIN)/workloop  ## many seeds, many processes, big stores
+	$(PYTEST) -n 2 -m "slow and not real_agent"
+
+test-agents: $(BIN)/workloop  ## the real agent programs against a scripted model, on loopback alone
+	$(PYTEST) -m real_agent
+
+bench: $(BIN)/workloop  ## measure the targets; medians with ranges, ratios of one run
+	$(BIN)/python -m bench
+
+format:  ## put the code into its usual form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
