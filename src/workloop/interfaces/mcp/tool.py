@@ -1,18 +1,19 @@
 """How one call of the tool becomes one action, and its answer or refusal a text that a model can act on."""
 
 import json
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workloop.client import Client, problem
 from workloop.domain.errors import BadRequest, Fault, WorkloopError
 from workloop.domain.grants import Actor, require_allowed
 from workloop.domain.reader import Json
 from workloop.interfaces.mcp.schema import GRANT_OF, TOOL_NAME, Profile
 from workloop.service.actions import ACTIONS
 from workloop.service.arguments import ARGUMENTS, Shape
+
+if TYPE_CHECKING:
+    from workloop.client import Client
 
 STRUCTURED = frozenset({Shape.OBJECT, Shape.OBJECTS, Shape.TEXTS})
 
@@ -26,22 +27,31 @@ class ToolResult:
     is_error: bool = False
 
 
-def call_tool(client: Client, profile: Profile, arguments: Mapping[str, Any]) -> ToolResult:
+def call_tool(client: "Client", profile: Profile, arguments: Mapping[str, Any]) -> ToolResult:
     """Run the action that the arguments name; never raises."""
     try:
         action, given = read_call(profile, arguments)
         return result(client.call(action, given))
     except WorkloopError as refused:
-        return result(problem(refused), is_error=True)
+        return refusal(refused)
     except Exception as broken:
+        import logging
+
         logging.getLogger(__name__).exception("work_loop failed")
-        return result(problem(internal(broken)), is_error=True)
+        return refusal(internal(broken))
 
 
 def result(facts: dict[str, Any], *, is_error: bool = False) -> ToolResult:
     """Write facts as compact JSON."""
     text = json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
     return ToolResult(text=text, structured=facts, is_error=is_error)
+
+
+def refusal(error: WorkloopError) -> ToolResult:
+    """Write an error as its problem document."""
+    from workloop.client import problem
+
+    return result(problem(error), is_error=True)
 
 
 def internal(broken: Exception) -> Fault:
@@ -76,13 +86,24 @@ def loosened(name: str, value: Json) -> Json:
     return decoded if isinstance(decoded, dict | list) else value
 
 
-def needs_of(client: Client, profile: Profile) -> frozenset[str]:
+def needs_of(client: "Client", profile: Profile) -> frozenset[str]:
     """Return which optional parts of the tool a worker's contract needs; none when it cannot be read."""
     if profile is not Profile.WORKER:
         return frozenset()
     try:
         contract: dict[str, Any] = client.call("show", {})["contract"]
     except WorkloopError as refused:
+        import logging
+
         logging.getLogger(__name__).warning("the tool is listed without lanes: %s", refused)
         return frozenset()
     return frozenset(name for name in ("lane", "versions") if contract.get(name))
+
+
+def narrowed(client: "Client", profile: Profile, token: str) -> "Client":
+    """Return a client that may do no more than the profile shows; a loop's own token decides that by itself."""
+    from workloop.client import LocalClient
+
+    if not isinstance(client, LocalClient):
+        return client
+    return LocalClient(client.queue, Actor(principal=client.actor.principal, grant=GRANT_OF[profile], token=token))
