@@ -38,6 +38,16 @@ def refuse(code: str, problem: str, hint: str) -> StoreUnavailable:
     return StoreUnavailable(code, problem, hint=hint, retryable=False)
 
 
+def make_folder(folder: Path) -> None:
+    """Make the folder of a store, its owner's alone, unless it is there."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise refuse(
+            "STORE_UNREADABLE", f"the folder {folder} cannot be made: {error.strerror}", "name another folder"
+        ) from error
+
+
 def require_place(path: Path, inside_work_dir: Callable[[Path], bool], mounts: str) -> Path:
     """Return the absolute path of a store's file; refuses symlinks, work dirs and network mounts."""
     place = path.parent.resolve() / path.name

@@ -15,7 +15,7 @@ from workloop.store.sqlite import creation
 from workloop.store.sqlite.connection import Connection, Hook, Mode, no_hook
 from workloop.store.sqlite.feed import watch
 from workloop.store.sqlite.lock import FileLock
-from workloop.store.sqlite.place import read_mounts, require_place
+from workloop.store.sqlite.place import make_folder, read_mounts, require_place
 from workloop.store.sqlite.pool import Pool
 from workloop.store.sqlite.reading import SqliteReading
 from workloop.store.sqlite.writing import SqliteWriting
@@ -55,7 +55,7 @@ class SqliteStore:
         self.inherited: list[object] = []
         self.pool = Pool(self.connect)
         if settings.create and not settings.read_only:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(self.path.parent)
         elif not self.path.exists():
             raise StoreUnavailable(
                 "STORE_MISSING", f"there is no store at {self.path}", hint="run workloop init", retryable=False
