@@ -132,11 +132,15 @@ class Bench:
 
     def park(self, key: str, brake: str = "no_progress") -> Answer:
         """Park an item as the host."""
-        return dict(run_as_host(self.queue, HOST, "park_item", lambda call: park_item(call, key, brake, "What now?", "")))
+        return dict(
+            run_as_host(self.queue, HOST, "park_item", lambda call: park_item(call, key, brake, "What now?", ""))
+        )
 
     def fact(self, key: str, kind: str = "landed", ref: str = "main@1") -> Answer:
         """State a fact as the host."""
-        return dict(run_as_host(self.queue, HOST, "record_fact", lambda call: record_fact(call, key, FactKind(kind), ref)))
+        return dict(
+            run_as_host(self.queue, HOST, "record_fact", lambda call: record_fact(call, key, FactKind(kind), ref))
+        )
 
     def tend(self) -> Answer:
         """Run one round of upkeep."""

@@ -237,9 +237,7 @@ class QueueMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.claims)
     def release(self, number: int, untouched: bool, infra: bool, actor: Actor) -> None:
         """Give a claim back unworked."""
-        self.do(
-            "release", actor, token=self.picked(number)["token"], untouched=untouched, infra=infra, reason="stop"
-        )
+        self.do("release", actor, token=self.picked(number)["token"], untouched=untouched, infra=infra, reason="stop")
 
     @rule(key=roots, text=st.sampled_from(["yes", "no"]))
     def answer(self, key: str, text: str) -> None:

@@ -40,6 +40,7 @@ class Origin(StrEnum):
     RECEIPT = "receipt"
 
 
+RED_RESULTS = frozenset({"failed", "flaky"})
 FRESH_KINDS = frozenset({EvidenceKind.CHECK, EvidenceKind.ARTIFACT, EvidenceKind.FILE})
 
 
@@ -130,13 +131,11 @@ def missing_slots(contract: Contract, evidence: Iterable[Evidence]) -> tuple[str
 
 
 def missing_receipts(contract: Contract, receipts: Sequence[Evidence], ref: str) -> tuple[str, ...]:
-    """Return the checks for which the host holds no passed receipt taken of exactly this candidate."""
-    passed = {
-        piece.slot
-        for piece in receipts
-        if piece.origin is Origin.RECEIPT and piece.candidate_ref == ref and piece.result == "passed"
-    }
-    return tuple(check.id for check in contract.checks if check.id not in passed)
+    """Return the checks for which the host holds no passed receipt of exactly this candidate, or a red one as well."""
+    own = [piece for piece in receipts if piece.origin is Origin.RECEIPT and piece.candidate_ref == ref]
+    passed = {piece.slot for piece in own if piece.result == "passed"}
+    red = {piece.slot for piece in own if piece.result in RED_RESULTS}
+    return tuple(check.id for check in contract.checks if check.id not in passed - red)
 
 
 def require_outcome(contract: Contract, kind: OutcomeKind, ref: str) -> None:
@@ -152,3 +151,5 @@ def require_outcome(contract: Contract, kind: OutcomeKind, ref: str) -> None:
         )
     if kind is not OutcomeKind.NO_CHANGE and not ref:
         raise EvidenceRejected("OUTCOME_REQUIRED", f"a {kind.value} outcome needs its reference", hint=STILL_YOURS)
+    if kind is OutcomeKind.URL:
+        require_durable(NewEvidence(kind=EvidenceKind.URL, ref=ref))

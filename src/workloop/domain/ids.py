@@ -52,9 +52,14 @@ def id_number(text: str) -> int:
     return number
 
 
+def spelling(raw: str) -> str:
+    """Return a key as the store spells it: NFC, trimmed."""
+    return unicodedata.normalize("NFC", raw.strip())
+
+
 def normal_key(raw: str) -> str:
     """Return the canonical spelling of a key: NFC, trimmed, no white space or control characters inside."""
-    key = unicodedata.normalize("NFC", raw.strip())
+    key = spelling(raw)
     if not key:
         raise BadRequest("BAD_REQUEST", "key is empty", hint="give the item a stable key", field="key")
     if len(key) > KEY_CHARACTERS_MAX:

@@ -19,6 +19,15 @@ def bad(path: str, problem: str, *, code: str = "BAD_REQUEST", hint: str = "") -
     return BadRequest(code, f"{path}: {problem}", hint=hint or "correct the field and send it again", field=path)
 
 
+def storable(text: str, path: str) -> str:
+    """Return a text that every store can keep; raises BadRequest for NUL and for halves of surrogate pairs."""
+    if "\x00" in text:
+        raise bad(path, "contains a NUL character")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise bad(path, "is not valid Unicode")
+    return text
+
+
 class Reader:
     """Take typed fields out of one mapping; what is not taken by the end is unknown and refused."""
 
@@ -50,9 +59,7 @@ class Reader:
             raise bad(self.at(name), "is required", hint=f"give {name} a value that is not blank")
         if len(value) > longest:
             raise bad(self.at(name), f"is longer than {longest} characters", code="TOO_LARGE")
-        if "\x00" in value:
-            raise bad(self.at(name), "contains a NUL character")
-        return value
+        return storable(value, self.at(name))
 
     def optional_text(self, name: str) -> str | None:
         """Return a text, or None when it is absent or blank."""
@@ -105,7 +112,7 @@ class Reader:
         for number, entry in enumerate(entries):
             if not isinstance(entry, str) or not entry.strip():
                 raise bad(f"{self.at(name)}[{number}]", "expected a text that is not blank")
-            texts.append(entry.strip())
+            texts.append(storable(entry.strip(), f"{self.at(name)}[{number}]"))
         return tuple(texts)
 
     def table(self, name: str) -> dict[str, str]:
@@ -119,7 +126,7 @@ class Reader:
         for key, entry in value.items():
             if isinstance(entry, bool) or not isinstance(entry, str | int):
                 raise bad(f"{self.at(name)}.{key}", "expected a text")
-            table[key] = str(entry)
+            table[storable(key, self.at(name))] = storable(str(entry), f"{self.at(name)}.{key}")
         return table
 
     def entries(self, name: str) -> Iterator[tuple[str, Json]]:

@@ -10,8 +10,9 @@ from workloop.domain.lease import ClaimEnd
 from workloop.domain.question import Brake, Question
 from workloop.domain.transitions import Move
 from workloop.service.call import Call, contract_of, require_item
+from workloop.service.closing import end_one
 from workloop.service.ending import FollowUp, close, park
-from workloop.service.follow_ups import verify_again
+from workloop.service.follow_ups import open_follow_ups, verify_again
 from workloop.service.unblocking import ready_rank
 
 
@@ -95,7 +96,7 @@ class ParkAnswer(TypedDict):
 
 
 def park_item(call: Call, key: str, brake: str, asks: str, evidence: str) -> ParkAnswer:
-    """Park an item behind one of the host's brakes, ending its claim and raising a question."""
+    """Park an item behind one of the host's brakes: its claim and verifier end, and a person is asked."""
     if not call.actor.host:
         raise Forbidden("FORBIDDEN", "only the host sets brakes", hint="defer to a boundary of the contract")
     if brake not in {name.value for name in Brake}:
@@ -105,5 +106,7 @@ def park_item(call: Call, key: str, brake: str, asks: str, evidence: str) -> Par
         claim = call.tx.claim_get(item.id, item.fence)
         if claim is not None and claim.ended_at is None:
             close(call, claim, ClaimEnd.PARKED)
+    for judge in open_follow_ups(call, item):
+        end_one(call, judge, Move.CANCEL, ClaimEnd.PARKED, f"{item.key} was parked")
     parked = park(call, item, Brake(brake), asks, evidence)
     return {"key": parked.key, "state": parked.state.value}

@@ -11,7 +11,7 @@ from workloop.domain.contract import Contract, contract_hash, from_canonical
 from workloop.domain.errors import Conflict, IntegrityFault, NotFound
 from workloop.domain.grants import Actor
 from workloop.domain.happening import NewEvent, Scalar, changes
-from workloop.domain.ids import IdSource, ItemId
+from workloop.domain.ids import IdSource, ItemId, first_id, spelling
 from workloop.domain.item import TERMINAL, Item, State
 from workloop.domain.transitions import Move, next_state
 from workloop.store.port import Reading, Store, Writing
@@ -92,6 +92,18 @@ class Call:
         return item
 
 
+def fresh_id(call: Call, count: int = 1) -> ItemId:
+    """Return an unused id that begins a run of count unused ones, however many were made in the same millisecond."""
+    while True:
+        start = first_id(call.now, call.queue.ids)
+        if count == 1 and call.tx.item_get(start) is None:
+            return start
+        after = ItemId(start - 1)
+        found = [call.tx.items_list(campaign.id, (), after, 1) for campaign in call.tx.campaigns()]
+        if all(not items or items[0].id >= start + count for items in found):
+            return start
+
+
 def require_campaign(tx: Reading, slug: str) -> Campaign:
     """Return a campaign by name; raises NotFound."""
     campaign = tx.campaign_by_slug(slug)
@@ -103,9 +115,10 @@ def require_campaign(tx: Reading, slug: str) -> Campaign:
 
 def require_item(tx: Reading, campaign: Campaign, key: str) -> Item:
     """Return an item by its key; raises NotFound with keys that look alike."""
-    item = tx.item_by_key(campaign.id, key.strip())
+    spelled = spelling(key)
+    item = tx.item_by_key(campaign.id, spelled)
     if item is None:
-        near = tx.keys_like(campaign.id, key.strip()[: max(3, len(key) // 2)], 5)
+        near = tx.keys_like(campaign.id, spelled[: max(3, len(spelled) // 2)], 5)
         hint = f"did you mean: {', '.join(near)}" if near else "workloop list shows the keys"
         raise NotFound("KEY_NOT_FOUND", f"no item {key!r} in campaign {campaign.slug}", hint=hint)
     return item

@@ -2,23 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from workloop.domain.errors import BadRequest, Conflict, Forbidden, NotFound
 from workloop.domain.grants import Grant
-from workloop.domain.ids import Fence, ItemId, first_id, follow_up_key
+from workloop.domain.ids import Fence, ItemId, follow_up_key
 from workloop.domain.item import TERMINAL, Item, Role, State
 from workloop.domain.lease import ClaimEnd
 from workloop.domain.question import Fact, FactKind, Question
-from workloop.domain.transitions import Move
+from workloop.domain.transitions import Move, next_state
 from workloop.domain.verdict import CandidateState
-from workloop.service.call import Call, contract_text, require_item
+from workloop.service.call import Call, contract_text, fresh_id, require_item
 from workloop.service.ending import close, owned
 from workloop.service.follow_ups import open_follow_ups
 from workloop.service.unblocking import CLOSED, follow_replacement, reached, ready_rank
 from workloop.store.port import Edge
 
 DERIVED_MAX = 1000
+AFTER_SUCCESS = (
+    FactKind.LANDED,
+    FactKind.LANDING_REFUSED,
+    FactKind.STILL_GREEN,
+    FactKind.RED_AFTER_LANDING,
+)
 
 
 class ClosedAnswer(TypedDict):
@@ -43,8 +49,8 @@ def supersede(call: Call, key: str, replacement: str, reason: str, token: str) -
     if new.state in TERMINAL:
         raise Conflict("REPLACEMENT_TERMINAL", f"{new.key} is {new.state}", hint="name an open item")
     require_root(new, "a replacement")
-    if waits_for(call, new, {edge.item_id for edge in call.tx.edges_needing(old.id)} - {new.id}):
-        raise Conflict("CYCLE", f"{new.key} waits for an item that waits for {old.key}", hint="cut that dependency")
+    if waits_for(call, new, {edge.item_id for edge in call.tx.edges_needing(old.id) if edge.until != CLOSED}):
+        raise Conflict("CYCLE", f"{new.key} waits for what waits for {old.key}", hint="cut that dependency")
     closed = end_lineage(call, old, Move.SUPERSEDE, ClaimEnd.SUPERSEDED, reason, replaced_by=new.id)
     follow_replacement(call, old, call.item(new.id))
     return {"key": old.key, "state": State.SUPERSEDED.value, "closed": closed}
@@ -68,7 +74,9 @@ def require_holder(call: Call, old: Item, token: str) -> None:
 
 
 def waits_for(call: Call, start: Item, targets: set[ItemId]) -> bool:
-    """Tell whether an item waits, directly or not, for any of the targets."""
+    """Tell whether an item is one of the targets, or waits for one, directly or not."""
+    if start.id in targets:
+        return True
     seen: set[ItemId] = set()
     stack = [start.id]
     while stack:
@@ -96,17 +104,22 @@ def end_lineage(
     """Close a root and its open follow-ups, their claims, questions and candidates."""
     members = [root, *open_follow_ups(call, root)]
     for item in members:
-        if item.state is State.IN_PROGRESS:
-            claim = call.tx.claim_get(item.id, item.fence)
-            if claim is not None and claim.ended_at is None:
-                close(call, claim, end)
-        withdraw_question(call, item, reason)
-        after = call.change(item, move, {"reason": reason}, lease_until=None, wake_at=None, replaced_by=replaced_by)
-        reached(call, after, CLOSED)
+        end_one(call, item, move, end, reason, replaced_by)
     for row in call.tx.candidates_of(root.id):
         if row.state is CandidateState.OPEN:
             call.tx.candidate_update(row, replace(row, state=CandidateState.STALE))
     return [item.key for item in members]
+
+
+def end_one(call: Call, item: Item, move: Move, end: ClaimEnd, reason: str, replaced_by: ItemId | None = None) -> None:
+    """Close one item with its claim and question, and let go what only waited for its end."""
+    if item.state is State.IN_PROGRESS:
+        claim = call.tx.claim_get(item.id, item.fence)
+        if claim is not None and claim.ended_at is None:
+            close(call, claim, end)
+    withdraw_question(call, item, reason)
+    after = call.change(item, move, {"reason": reason}, lease_until=None, wake_at=None, replaced_by=replaced_by)
+    reached(call, after, CLOSED)
 
 
 def withdraw_question(call: Call, item: Item, reason: str) -> None:
@@ -129,7 +142,9 @@ def promote(call: Call, keys: Sequence[str]) -> PromoteAnswer:
     promoted: list[str] = []
     for key in keys:
         item = require_item(call.tx, call.campaign, key)
+        next_state(item.state, Move.PROMOTE)
         rivals = open_rivals(call, item)
+        refuse_circle(call, rivals, item)
         for rival in rivals:
             call.tx.edge_insert(Edge(item_id=item.id, needs_id=rival.id, until=CLOSED, met=False))
         call.change(
@@ -153,21 +168,45 @@ def open_rivals(call: Call, item: Item) -> list[Item]:
     return [other for other in same if other.id != item.id and other.state is not State.PROPOSED]
 
 
+def refuse_circle(call: Call, rivals: Sequence[Item], item: Item) -> None:
+    """Refuse a version that would have to wait for one that waits for it."""
+    for rival in rivals:
+        if waits_for(call, rival, {item.id}):
+            raise Conflict(
+                "CYCLE",
+                f"{rival.key}, a version of the same subject, waits for {item.key}",
+                hint=f"cancel or supersede {rival.key} first",
+            )
+
+
 class AgainAnswer(TypedDict):
     """The successor of an item that is over."""
 
     key: str
     successor: str
     state: str
+    replayed: NotRequired[bool]
 
 
 def again(call: Call, key: str, reason: str) -> AgainAnswer:
-    """Make a linked successor of a failed item; the failed one never changes."""
+    """Make a linked successor of a failed item, unless one is under way; the failed one never changes."""
+    if call.actor.grant is not Grant.OPERATOR:
+        raise Forbidden("HUMAN_ONLY", "only a person tries a failed item anew", hint="ask a person, or send your token")
     old = require_item(call.tx, call.campaign, key)
     if old.state is not State.FAILED or old.role is not Role.WORK:
         raise Conflict("NOT_FAILED", f"{old.key} is {old.state}", hint="only a failed root can be tried again")
+    known = successor_of(call, old)
+    if known is not None:
+        return {"key": old.key, "successor": known.key, "state": known.state.value, "replayed": True}
     new = successor(call, old, "again", reason)
     return {"key": old.key, "successor": new.key, "state": new.state.value}
+
+
+def successor_of(call: Call, old: Item) -> Item | None:
+    """Return the successor that is under way or has reached its end, if there is one."""
+    names = [fact.ref for fact in call.tx.facts_of(old.id) if fact.kind is FactKind.SUCCEEDED_BY]
+    newest = call.tx.item_by_key(call.campaign.id, names[-1]) if names else None
+    return None if newest is None or newest.state in (State.FAILED, State.CANCELLED) else newest
 
 
 def successor(call: Call, old: Item, letter: str, reason: str) -> Item:
@@ -175,7 +214,8 @@ def successor(call: Call, old: Item, letter: str, reason: str) -> Item:
     taken = (follow_up_key(old.key, letter, number) for number in range(1, DERIVED_MAX))
     key = next(name for name in taken if call.tx.item_by_key(call.campaign.id, name) is None)
     rivals = open_rivals(call, old)
-    item_id = first_id(call.now, call.queue.ids)
+    refuse_circle(call, rivals, old)
+    item_id = fresh_id(call)
     new = replace(
         old,
         id=item_id,
@@ -233,6 +273,9 @@ def record_fact(call: Call, key: str, kind: FactKind, ref: str) -> dict[str, str
     if not call.actor.host:
         raise Forbidden("FORBIDDEN", "only the host states facts", hint="bring evidence instead")
     item = require_item(call.tx, call.campaign, key)
+    require_root(item, "given facts")
+    if kind in AFTER_SUCCESS and item.state is not State.SUCCEEDED:
+        raise Conflict("NOT_SUCCEEDED", f"{item.key} is {item.state}", hint="a result lands after its verdict")
     known = [fact for fact in call.tx.facts_of(item.id) if fact.kind is kind and fact.ref == ref]
     if known:
         return {"key": item.key, "fact": kind.value, "successor": None}
@@ -241,5 +284,7 @@ def record_fact(call: Call, key: str, kind: FactKind, ref: str) -> dict[str, str
     if kind is FactKind.LANDED:
         reached(call, item, "landed")
     if kind in (FactKind.RED_AFTER_LANDING, FactKind.LANDING_REFUSED):
-        made = successor(call, item, "g", f"{kind.value.replace('_', ' ')}: {ref}").key
+        under_way = successor_of(call, item)
+        if under_way is None or under_way.state in TERMINAL:
+            made = successor(call, item, "g", f"{kind.value.replace('_', ' ')}: {ref}").key
     return {"key": item.key, "fact": kind.value, "successor": made}

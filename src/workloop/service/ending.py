@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NotRequired, TypedDict
 
+from workloop.domain.clock import to_text
 from workloop.domain.errors import Conflict, Forbidden, LeaseLost
 from workloop.domain.happening import Scalar
 from workloop.domain.ids import Fence, ItemId
@@ -15,6 +16,8 @@ from workloop.domain.question import Brake, Question, QuestionKind
 from workloop.domain.transitions import Move
 from workloop.service.call import Call
 from workloop.service.unblocking import CLOSED, reached, ready_rank
+
+CODES = {ClaimEnd.COMPLETE: "ALREADY_SETTLED", ClaimEnd.EXPIRED: "LEASE_LOST"}
 
 
 def owned(call: Call, token: str) -> tuple[Item, Claim]:
@@ -32,8 +35,8 @@ def owned_by(call: Call, item_id: ItemId, fence: Fence) -> tuple[Item, Claim]:
     if item is None or claim is None or item.campaign_id != call.campaign.id:
         raise LeaseLost("the token names no claim of this campaign", code="STALE_CLAIM")
     if claim.ended_at is not None or item.fence != fence or item.state is not State.IN_PROGRESS:
-        how = "ended" if claim.end is None else f"ended as {claim.end}"
-        code = "ALREADY_SETTLED" if claim.end is ClaimEnd.COMPLETE else "STALE_CLAIM"
+        how = "ended" if claim.ended_at is None else f"ended as {claim.end} at {to_text(claim.ended_at)}"
+        code = CODES.get(claim.end, "STALE_CLAIM")
         raise LeaseLost(f"the claim of {item.key} has {how}; the item is {item.state}", code=code)
     if expired(item.lease_until, call.now):
         raise LeaseLost(f"the lease of {item.key} expired and the item is free again")
@@ -152,20 +155,20 @@ def park(call: Call, item: Item, brake: Brake, asks: str, evidence: str = "") ->
     parked = call.change(
         item, Move.PARK, {"brake": brake.value}, lease_until=None, parked_as=brake.value, resume_state=resume
     )
-    raise_question(call, parked, QuestionKind.BRAKE, brake.value, asks, evidence)
+    raise_question(call, parked, QuestionKind.BRAKE, asks, evidence)
     return parked
 
 
 def raise_question(
-    call: Call, item: Item, kind: QuestionKind, name: str, asks: str, evidence: str, resume_when: str = ""
+    call: Call, item: Item, kind: QuestionKind, asks: str, evidence: str, resume_when: str = ""
 ) -> Question:
-    """Keep a question about a deferred item."""
+    """Keep a question about a deferred item, under the name it is parked as."""
     question = Question(
         item_id=item.id,
         number=len(call.tx.questions_of(item.id)) + 1,
         campaign_id=call.campaign.id,
         kind=kind,
-        name=name,
+        name=item.parked_as or "",
         asks=asks,
         evidence=evidence,
         resume_when=resume_when or "an answer is recorded",

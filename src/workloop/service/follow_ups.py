@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from workloop.domain.contract import Candidate, Contract, Finding, OutcomeKind, canonical_text, contract_hash
-from workloop.domain.ids import Fence, first_id, follow_up_key
+from workloop.domain.ids import Fence, follow_up_key
 from workloop.domain.item import Item, Role, State, Verification
 from workloop.domain.rank import follow_up_priority, rank
 from workloop.domain.transitions import Move
 from workloop.domain.verdict import CandidateRow, CandidateState, Outcome, Verdict
-from workloop.service.call import Call, contract_of
+from workloop.service.call import Call, contract_of, fresh_id
 from workloop.service.ending import FollowUp
 from workloop.service.unblocking import CLOSED, reached
 
@@ -104,7 +104,7 @@ def make(call: Call, root: Item, role: Role, number: int, contract: Contract) ->
     priority = follow_up_priority(root.priority)
     item = replace(
         root,
-        id=first_id(call.now, call.queue.ids),
+        id=fresh_id(call),
         key=follow_up_key(root.key, "v" if verify else "r", number),
         raw_key=follow_up_key(root.key, "v" if verify else "r", number),
         role=role,

@@ -8,7 +8,7 @@ from typing import Any
 
 from workloop.domain.campaign import Campaign, paused
 from workloop.domain.clock import Instant, to_text
-from workloop.domain.errors import Forbidden
+from workloop.domain.errors import BadRequest, Forbidden
 from workloop.domain.evidence import Evidence
 from workloop.domain.grants import Actor, Grant
 from workloop.domain.happening import Event
@@ -142,6 +142,16 @@ def row_of(item: Item, now: Instant) -> Answer:
     }
 
 
+def read_id(text: str) -> ItemId:
+    """Read the id after which a list goes on; raises BadRequest."""
+    try:
+        return ItemId(id_number(text))
+    except ValueError as error:
+        raise BadRequest(
+            "BAD_REQUEST", f"after: {text!r} is no id", hint="pass what list gave", field="after"
+        ) from error
+
+
 def list_items(queue: Queue, states: Sequence[State], after: str, limit: int) -> Answer:
     """List items by id; more than asked for gives counts and how to go on."""
     with queue.store.read() as tx:
@@ -149,7 +159,7 @@ def list_items(queue: Queue, states: Sequence[State], after: str, limit: int) ->
         stored = list(states)
         if stored and State.IN_PROGRESS not in stored and {State.PENDING, State.FAILED} & set(stored):
             stored.append(State.IN_PROGRESS)
-        start = ItemId(id_number(after)) if after else None
+        start = read_id(after) if after else None
         found = tx.items_list(campaign.id, stored, start, limit + 1)
         rows = [row_of(item, now) for item in found[:limit] if not states or effective_state(item, now) in states]
         answer: Answer = {"items": rows, "more": len(found) > limit}

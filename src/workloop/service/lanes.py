@@ -7,8 +7,10 @@ from typing import TypedDict
 from workloop.domain.clock import to_text
 from workloop.domain.errors import BadRequest, Conflict, Forbidden, NotFound
 from workloop.domain.grants import Grant
+from workloop.domain.item import Item
 from workloop.domain.lane import Lane, LaneGrant, LaneState, lane_move, left_over, not_recorded
 from workloop.service.call import Call, contract_of
+from workloop.service.claiming import expire
 from workloop.service.ending import owned
 
 
@@ -24,13 +26,8 @@ class LaneAnswer(TypedDict):
 def acquire(call: Call, token: str, name: str) -> LaneAnswer:
     """Take a lane for a live claim whose contract asks for it."""
     item, claim = owned(call, token)
-    wanted = contract_of(call.tx, item).lane
-    if wanted is None or (name and name != wanted):
-        raise Conflict(
-            "LANE_NOT_IN_CONTRACT",
-            f"{item.key} may use {'no lane' if wanted is None else f'only lane {wanted!r}'}",
-            hint="work without it, or ask for it in the contract",
-        )
+    wanted = require_wanted(call, item, name)
+    expire(call)
     lane = require_lane(call, wanted)
     if lane.state is LaneState.HELD and (lane.item_id, lane.fence) == (item.id, claim.fence):
         return describe(call, lane)
@@ -55,6 +52,18 @@ def acquire(call: Call, token: str, name: str) -> LaneAnswer:
         )
     )
     return describe(call, held)
+
+
+def require_wanted(call: Call, item: Item, name: str) -> str:
+    """Return the lane of an item's contract; raises Conflict when it asks for none or for another."""
+    wanted = contract_of(call.tx, item).lane
+    if wanted is None or (name and name != wanted):
+        raise Conflict(
+            "LANE_NOT_IN_CONTRACT",
+            f"{item.key} may use {'no lane' if wanted is None else f'only lane {wanted!r}'}",
+            hint="work without it, or ask for it in the contract",
+        )
+    return wanted
 
 
 def busy(call: Call, lane: Lane) -> Conflict:
@@ -97,6 +106,7 @@ def record(call: Call, token: str, name: str, resources: Sequence[str], checkout
         replace(
             grant,
             resources=joined,
+            cleaned=tuple(resource for resource in grant.cleaned if resource not in resources),
             checkout_root=root or grant.checkout_root,
             checkout_sha=sha or grant.checkout_sha,
         )
@@ -126,13 +136,14 @@ def clean(call: Call, token: str, name: str, resources: Sequence[str]) -> LaneAn
 
 def cleanable(call: Call, token: str, name: str) -> tuple[Lane, LaneGrant]:
     """Return the lane to clean: the caller's own, or a dirty one that the caller waits for or oversees."""
+    expire(call)
     if not token:
         if call.actor.grant not in (Grant.OPERATOR, Grant.COORDINATOR):
             raise Forbidden("FORBIDDEN", "cleaning without a claim needs a coordinator", hint="send your token")
         lane = require_lane(call, name)
     else:
         item, _ = owned(call, token)
-        lane = require_lane(call, name or contract_of(call.tx, item).lane or "")
+        lane = require_lane(call, require_wanted(call, item, name))
     grant = call.tx.grant_get(lane.campaign_id, lane.name, lane.grant)
     mine = token and lane.item_id is not None and lane in call.tx.lanes_held(owned(call, token)[0].id)
     if grant is None or (lane.state is not LaneState.DIRTY and not mine):

@@ -72,12 +72,17 @@ def require_own_lane(call: Call, claim: Claim, piece: NewEvidence) -> None:
             f"the lane serves {grant.checkout_sha}, the evidence names {piece.checkout_sha or 'no checkout'}",
             hint="take it from the recorded checkout",
         )
-    if piece.kind is EvidenceKind.URL and grant.resources and not piece.ref.startswith(grant.resources):
+    if piece.kind is EvidenceKind.URL and not any(below(piece.ref, resource) for resource in grant.resources):
         raise EvidenceRejected(
             "EVIDENCE_OUTSIDE_LANE",
             f"{piece.ref} was not recorded with lane_record",
             hint="record the URL, then repeat",
         )
+
+
+def below(url: str, recorded: str) -> bool:
+    """Tell whether a URL is a recorded one or lies below it."""
+    return url == recorded or url.startswith((recorded.rstrip("/") + "/", recorded + "?", recorded + "#"))
 
 
 def require_complete(call: Call, item: Item, claim: Claim, contract: Contract, kind: OutcomeKind, ref: str) -> None:

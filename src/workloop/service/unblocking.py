@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from workloop.domain.clock import Instant
-from workloop.domain.item import Item, State
+from workloop.domain.item import TERMINAL, Item, State
 from workloop.domain.rank import rank
 from workloop.service.call import Call
 from workloop.store.port import Edge
@@ -28,8 +28,7 @@ def reached(call: Call, needs: Item, *levels: str) -> None:
 def unblock(call: Call, edge: Edge) -> None:
     """Take one blocker off a dependant, which becomes ready when it was the last."""
     item = call.item(edge.item_id)
-    if item.state is not State.PENDING and item.state is not State.PROPOSED:
-        call.change(item, None, {"unblocked_by": edge.needs_id}, blockers=item.blockers - 1)
+    if item.state in TERMINAL:
         return
     gated = item.gated
     if edge.until == CLOSED:
@@ -50,13 +49,13 @@ def follow_replacement(call: Call, old: Item, new: Item) -> None:
     for edge in call.tx.edges_needing(old.id):
         if edge.until == CLOSED or edge.item_id == new.id:
             continue
-        known = {other.needs_id for other in call.tx.edges_of(edge.item_id)}
-        if new.id in known:
-            call.tx.edge_meet(edge)
+        call.tx.edge_meet(edge)
+        known = {(other.needs_id, other.until) for other in call.tx.edges_of(edge.item_id)}
+        there = edge.until == "candidate" and new.state is State.CANDIDATE
+        if (new.id, edge.until) not in known:
+            call.tx.edge_insert(replace(edge, needs_id=new.id, met=there))
+        if there or (new.id, edge.until) in known:
             unblock(call, edge)
-            continue
-        if call.tx.edge_meet(edge):
-            call.tx.edge_insert(replace(edge, needs_id=new.id, met=False))
 
 
 def wake(call: Call, limit: int = 100) -> int:

@@ -244,7 +244,7 @@ CREATE TABLE fact (
     number INTEGER NOT NULL,
     kind TEXT NOT NULL CHECK (
         kind = 'submitted' OR kind = 'verified' OR kind = 'landed' OR kind = 'still_green'
-        OR kind = 'red_after_landing'
+        OR kind = 'red_after_landing' OR kind = 'landing_refused' OR kind = 'succeeded_by'
     ),
     ref TEXT NOT NULL,
     at INTEGER NOT NULL,
