@@ -78,7 +78,7 @@ def defer(call: Call, wish: Deferral) -> SettleAnswer:
     require_boundary(wish.boundary, legal)
     report = {"boundary": wish.boundary, "asks": wish.asks}
     after = call.change(item, Move.DEFER, report, lease_until=None, parked_as=wish.boundary, resume_state=State.PENDING)
-    raise_question(call, after, QuestionKind.BOUNDARY, wish.boundary, wish.asks, wish.evidence, wish.resume_when)
+    raise_question(call, after, QuestionKind.BOUNDARY, wish.asks, wish.evidence, wish.resume_when)
     settled = Settled(end=ClaimEnd.DEFER, digest=wish.digest, report=report)
     return settle(call, claim, settled, {"key": item.key, "state": after.state.value, "question": wish.asks})
 
