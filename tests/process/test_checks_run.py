@@ -265,8 +265,19 @@ def test_n02_a_check_sees_only_allowed_variables_and_never_a_secret(bench: Bench
 
 
 def test_standard_input_is_empty(bench: Bench) -> None:
-    """Decision: a check that asks a question ends instead of waiting."""
-    assert bench.one(guards('test -z "$(cat)"')).green
+    """Decision: a check that asks a question ends instead of waiting, or reading what the loop's own input holds."""
+    reading, writing = os.pipe()
+    os.write(writing, b"an answer\n")
+    os.close(writing)
+    kept = os.dup(0)
+    os.dup2(reading, 0)
+    try:
+        result = bench.one(guards('test -z "$(cat)"'))
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
+        os.close(reading)
+    assert result.green
 
 
 DETACHED = """

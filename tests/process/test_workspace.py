@@ -129,6 +129,17 @@ def test_the_base_with_dependencies_is_remembered_for_the_next_attempt(opened: O
     assert (second.base_sha, second.start_sha) == (first.base_sha, done)
 
 
+def test_dependencies_merged_for_an_attempt_without_work_do_not_hold_the_next_one_back(opened: Opened) -> None:
+    """F05: the host's own merges on a branch are no work to go on from."""
+    scratch, repository = opened
+    needed = inside(make(repository, order("d1"))).commit({"d1.txt": "dep\n"})
+    make(repository, order(dependencies=(needed,)))
+    newest = scratch.commit({"a.txt": "moved on\n"})
+    second = make(repository, order(attempt=2, dependencies=(needed,)))
+    assert second.start_sha == second.base_sha
+    assert is_ancestor(repository.path, newest, second.base_sha)
+
+
 def test_a_new_dependency_is_merged_under_the_work_of_an_earlier_attempt(opened: Opened) -> None:
     """Decision: the base grows and the work is kept."""
     _, repository = opened
@@ -291,15 +302,6 @@ def test_f06_a_checkout_outside_the_state_folder_is_refused(opened: Opened, rela
     with pytest.raises(Refusal) as refused:
         clean_checkout(repository, scratch.head, repository.state_dir / relative, created=Instant(1))
     assert refused.value.code == "PATH_OUTSIDE_STATE_DIR"
-
-
-def test_a_replaced_commit_is_read_as_it_was_made(opened: Opened) -> None:
-    """Security: refs/replace, which a session can write, doesn't change what the host checks."""
-    scratch, repository = opened
-    honest = scratch.commit({"a.txt": "honest\n"})
-    scratch.git("replace", honest, scratch.commit({"a.txt": "swapped\n"}))
-    checkout = clean_checkout(repository, honest, repository.folder("checkouts") / "v1", created=Instant(1))
-    assert (checkout.path / "a.txt").read_text() == "honest\n"
 
 
 def test_places_that_cannot_be_worked_in_are_refused_with_a_code(tmp_path: Path) -> None:

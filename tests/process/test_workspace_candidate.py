@@ -114,6 +114,18 @@ def test_e03_the_tip_of_the_integration_branch_is_told_as_already_there(made: Ma
     assert candidate_facts(repository, workspace, tip).already_integrated
 
 
+def test_e03_a_replaced_commit_is_read_as_it_was_made(made: Made) -> None:
+    """E03, security: refs/replace, which a session can write, doesn't turn an empty commit into work."""
+    _, repository, workspace = made
+    there = inside(workspace)
+    full = there.commit({"b.txt": "work\n"})
+    there.git("reset", "--hard", "--quiet", workspace.base_sha)
+    empty = there.commit({}, "nothing")
+    there.git("replace", empty, full)
+    assert there.git("show", f"{empty}:b.txt") == "work"
+    assert codes(candidate_facts(repository, workspace, empty)) == ["EMPTY_DIFF"]
+
+
 def test_e06_changes_to_paths_of_the_tool_do_not_count_as_work(made: Made) -> None:
     """E06: each commit only edits the tracker's own file."""
     _, repository, workspace = made
