@@ -1,8 +1,8 @@
-"""How writers queue for the store, so that each is served in turn and none waits longer than it agreed to.
+"""How writers wait for the store: on a lock file, asked again after short pauses that no two of them share.
 
-The kernel wakes those who block on the lock file in the order of their arrival. A wait that may end early is made by a
-helper thread, since a blocked flock cannot be given up; there is at most one, and it hands the lock back when nobody
-wants it any more.
+SQLite's own busy handler sleeps in fixed steps that grow to 0.1 s, so processes that start together stay in step and
+the last waits for seconds. A blocked flock would be served in strict turn, but cannot be given up without a signal or a
+helper thread, and each hand-over then costs two wake-ups: decision 0002 has the figures.
 """
 
 import fcntl
@@ -15,6 +15,10 @@ from workloop.domain.errors import StoreUnavailable
 from workloop.store.sqlite.errors import busy
 
 FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+PAUSE_SECONDS_MIN = 0.0003
+PAUSE_SECONDS_SPREAD = 0.0012
+LONG_WAIT_SECONDS = 0.5
+LONG_WAIT_FACTOR = 5
 
 
 class FileLock:
@@ -24,37 +28,30 @@ class FileLock:
         try:
             self.descriptor = os.open(path, FLAGS, 0o600)
         except OSError as error:
-            problem = f"the lock file {path} cannot be opened: {error.strerror}"
             raise StoreUnavailable(
-                "STORE_UNREADABLE", problem, hint="check the folder's owner and mode", retryable=False
+                "STORE_UNREADABLE",
+                f"the lock file {path} cannot be opened: {error.strerror}",
+                hint="check the folder's owner and mode",
+                retryable=False,
             ) from error
         self.turn = threading.Lock()
-        self.waiting = threading.Condition()
-        self.helping = False
-        self.wanted = False
-        self.held = False
+        self.closing = threading.Lock()
         self.closed = False
 
     def acquire(self, seconds: float) -> None:
         """Take the lock; raises StoreUnavailable when it was not free within so many seconds."""
-        deadline = time.monotonic() + seconds
+        begun = time.monotonic()
         if not self.turn.acquire(timeout=seconds):
             raise busy(f"another thread did not finish within {seconds} s")
         taken = False
         try:
-            taken = self.taken_at_once() or self.taken_by(deadline)
+            while not (taken := self.taken_at_once()) and time.monotonic() < begun + seconds:
+                time.sleep(pause(time.monotonic() - begun))
         finally:
             if not taken:
-                self.release()
+                self.leave()
         if not taken:
             raise busy(f"another process did not finish within {seconds} s")
-
-    def release(self) -> None:
-        """Let the next thread in, and the next process when the lock was ours."""
-        with self.waiting:
-            if self.held:
-                self.let_go()
-        self.turn.release()
 
     def try_acquire(self) -> bool:
         """Take the lock if that needs no waiting."""
@@ -65,59 +62,42 @@ class FileLock:
             taken = self.taken_at_once()
         finally:
             if not taken:
-                self.release()
+                self.leave()
         return taken
 
     def taken_at_once(self) -> bool:
-        """Try to take the lock without waiting."""
-        with self.waiting:
-            if self.closed:
-                raise StoreUnavailable("STORE_CLOSED", "the store is closed", retryable=False)
-            if self.helping:
-                return False
-            try:
-                fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return False
-            self.held = True
-            return True
-
-    def taken_by(self, deadline: float) -> bool:
-        """Let the helper wait in the kernel's queue; tells whether it got the lock in time."""
-        with self.waiting:
-            self.wanted = True
-            if not self.helping:
-                self.helping = True
-                threading.Thread(target=self.help, name="workloop-store-lock", daemon=True).start()
-            try:
-                return self.waiting.wait_for(lambda: self.held, deadline - time.monotonic())
-            finally:
-                self.wanted = False
-
-    def help(self) -> None:
-        """Block until the lock is ours, then hand it over or back."""
-        fcntl.flock(self.descriptor, fcntl.LOCK_EX)
-        with self.waiting:
-            self.helping = False
-            if self.wanted:
-                self.held = True
-                self.waiting.notify_all()
-            else:
-                self.let_go()
-
-    def let_go(self) -> None:
-        """Give up the lock, and the file when the store was closed meanwhile."""
-        self.held = False
+        """Try to take the lock file without waiting; the caller has this process's turn."""
         if self.closed:
-            os.close(self.descriptor)
-        else:
-            fcntl.flock(self.descriptor, fcntl.LOCK_UN)
+            raise StoreUnavailable("STORE_CLOSED", "the store is closed", retryable=False)
+        try:
+            fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def release(self) -> None:
+        """Let the next one in."""
+        fcntl.flock(self.descriptor, fcntl.LOCK_UN)
+        self.leave()
+
+    def leave(self) -> None:
+        """End this thread's turn, and give the file back when the lock was closed meanwhile."""
+        self.turn.release()
+        if self.closed:
+            self.close()
 
     def close(self) -> None:
-        """Give the file back, at once or as soon as its holder or the helper is through."""
-        with self.waiting:
-            if self.closed:
-                return
-            self.closed = True
-            if not self.helping and not self.held:
+        """Give the file back, at once or when the thread whose turn it is has finished."""
+        self.closed = True
+        with self.closing:
+            if self.descriptor >= 0 and self.turn.acquire(blocking=False):
                 os.close(self.descriptor)
+                self.descriptor = -1
+                self.turn.release()
+
+
+def pause(waited: float) -> float:
+    """Return how long to sleep before asking again; the clock's last digits keep waiters apart."""
+    spread = (time.monotonic_ns() >> 4) % 1024 / 1024
+    seconds = PAUSE_SECONDS_MIN + PAUSE_SECONDS_SPREAD * spread
+    return seconds if waited < LONG_WAIT_SECONDS else seconds * LONG_WAIT_FACTOR
