@@ -7,8 +7,8 @@ from typing import Any, NotRequired, TypedDict
 from workloop.domain.campaign import CampaignState, paused
 from workloop.domain.clock import SECOND_US, Instant, seconds_us, to_text
 from workloop.domain.contract import from_canonical
-from workloop.domain.errors import Conflict, Forbidden, NotFound
-from workloop.domain.ids import Fence, id_text
+from workloop.domain.errors import Conflict, Forbidden, IntegrityFault, NotFound
+from workloop.domain.ids import Fence, ItemId, id_text
 from workloop.domain.item import Item, Role, State
 from workloop.domain.lease import Claim, ClaimEnd, beat_by, make_token
 from workloop.domain.transitions import Move
@@ -16,6 +16,7 @@ from workloop.domain.verdict import barred
 from workloop.service.call import Call, contract_text, require_item
 from workloop.service.ending import close, give_back, owned
 from workloop.service.unblocking import wake
+from workloop.store.port import Reading
 
 EXPIRE_LIMIT = 100
 PAGE = 8
@@ -90,33 +91,40 @@ def take(call: Call, wish: ClaimWish, item: Item, executor: str) -> ClaimAnswer:
         claimed_at=call.now,
     )
     call.tx.claim_insert(made)
-    return describe(call, claimed, made)
+    return describe(call.tx, claimed, made)
 
 
-def describe(call: Call, item: Item, made: Claim) -> ClaimAnswer:
+def describe(tx: Reading, item: Item, made: Claim) -> ClaimAnswer:
     """Write the answer of a claim: the contract goes to the worker unchanged."""
-    text = contract_text(call.tx, item)
-    lease_until = item.lease_until or call.now
+    lease_until = item.lease_until or made.claimed_at
+    lease_us = min(item.lease_us, lease_until - made.claimed_at)
     facts: dict[str, Any] = {"id": id_text(item.id), "key": item.key, "role": item.role.value, "attempt": made.fence}
-    if item.root_id is not None:
-        facts["root"] = call.item(item.root_id).key
+    root = tx.item_get(item.root_id) if item.root_id is not None else None
+    if root is not None:
+        facts["root"] = root.key
     return {
         "item": facts,
-        "token": make_token(call.tx.secret(), item.id, made.fence),
+        "token": make_token(tx.secret(), item.id, made.fence),
         "lease_until": to_text(lease_until),
-        "beat_seconds": max(
-            1, (beat_by(made.claimed_at, lease_until - made.claimed_at) - made.claimed_at) // SECOND_US
-        ),
+        "beat_seconds": max(1, (beat_by(made.claimed_at, lease_us) - made.claimed_at) // SECOND_US),
         "contract_hash": item.contract_hash,
-        "contract": json.loads(text),
+        "contract": json.loads(contract_text(tx, item)),
     }
+
+
+def described_again(tx: Reading, item_id: ItemId, fence: Fence) -> ClaimAnswer:
+    """Write the answer of an earlier claim once more, for a call that is repeated."""
+    item, made = tx.item_get(item_id), tx.claim_get(item_id, fence)
+    if item is None or made is None:
+        raise IntegrityFault("CLAIM_MISSING", f"claim {id_text(item_id)}.{fence} is gone", hint="restore the store")
+    return describe(tx, item, made)
 
 
 def replay(call: Call, wish: ClaimWish, held: Claim) -> ClaimAnswer:
     """Give an executor its own open claim again when it names it; refuse a second one."""
     item = call.item(held.item_id)
     if wish.key is not None and wish.key.strip() == item.key and held.holder == wish.holder:
-        return {**describe(call, item, held), "replayed": True}
+        return {**describe(call.tx, item, held), "replayed": True}
     raise Conflict(
         "HOLDER_BUSY",
         f"{held.executor} already holds {item.key}",
