@@ -1,9 +1,9 @@
 """How a surface reaches the service: in this process, or in the loop that already runs it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from workloop.domain.errors import (
     BadRequest,
@@ -20,7 +20,11 @@ from workloop.domain.errors import (
 from workloop.domain.grants import Actor
 from workloop.domain.reader import JsonObject
 from workloop.service.call import Queue
-from workloop.service.perform import perform
+from workloop.service.perform import perform, run_prepared
+
+if TYPE_CHECKING:
+    from workloop.domain.new_item import NewItem
+    from workloop.service.adding import Ready
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
 TIMEOUT_SECONDS = 30.0
@@ -48,6 +52,12 @@ class LocalClient:
     def call(self, action: str, arguments: JsonObject) -> dict[str, Any]:
         """Run one action in this process."""
         return perform(self.queue, self.actor, action, arguments)
+
+    def add(self, items: "Sequence[NewItem]", ready: "Ready") -> dict[str, Any]:
+        """Add items that were read already, with contracts that were merged already."""
+        from workloop.service.adding import add_items
+
+        return run_prepared(self.queue, self.actor, "add_items", lambda call: add_items(call, items, ready))
 
 
 @dataclass(frozen=True, slots=True)

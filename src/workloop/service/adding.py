@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Final, NamedTuple, TypedDict
 
 from workloop.domain.campaign import CampaignState, Landing
 from workloop.domain.contract import contract_hash
@@ -13,6 +13,7 @@ from workloop.domain.ids import Fence, ItemId, first_id
 from workloop.domain.item import TERMINAL, Item, Role, State
 from workloop.domain.merge import Merged, differing_paths, merge
 from workloop.domain.new_item import NewItem
+from workloop.domain.ordering import in_order
 from workloop.domain.rank import rank
 from workloop.service.call import Call, contract_text
 from workloop.service.unblocking import CLOSED
@@ -46,7 +47,17 @@ class Draft:
     edges: tuple[Edge, ...]
 
 
-def add_items(call: Call, items: Sequence[NewItem]) -> AddAnswer:
+class Ready(NamedTuple):
+    """Contracts by key that were merged before, and the version of the settings that they were merged with."""
+
+    settings_version: int
+    merged: Mapping[str, Merged]
+
+
+NOTHING_READY: Final = Ready(0, {})
+
+
+def add_items(call: Call, items: Sequence[NewItem], ready: Ready = NOTHING_READY) -> AddAnswer:
     """Add items as pending for an operator and as proposed for a session; raises without writing when one is wrong."""
     if call.campaign.state is CampaignState.CLOSED:
         raise Conflict("CAMPAIGN_CLOSED", f"campaign {call.campaign.slug} is closed", hint="add to another campaign")
@@ -57,7 +68,7 @@ def add_items(call: Call, items: Sequence[NewItem]) -> AddAnswer:
             hint="split the list; workloop add --file does so by itself",
             field="items",
         )
-    batch = Batch(call, items)
+    batch = Batch(call, items, ready)
     answers = [batch.take(item) for item in items]
     batch.insert()
     added = sum(answer["result"] == "added" for answer in answers)
@@ -67,22 +78,23 @@ def add_items(call: Call, items: Sequence[NewItem]) -> AddAnswer:
 class Batch:
     """One call's items: which are new, under which ids, waiting for what."""
 
-    def __init__(self, call: Call, items: Sequence[NewItem]) -> None:
+    def __init__(self, call: Call, items: Sequence[NewItem], ready: Ready) -> None:
         self.call = call
+        self.ready = ready.merged if ready.settings_version == call.campaign.settings_version else NOTHING_READY.merged
         self.state = State.PROPOSED if call.actor.grant is Grant.SESSION else State.PENDING
         start = first_id(call.now, call.queue.ids)
         self.numbers: dict[str, ItemId] = {}
         for item in items:
             self.numbers.setdefault(item.key, ItemId(start + len(self.numbers)))
         self.wishes = {item.key: item for item in reversed(items)}
-        refuse_cycles(self.wishes)
+        in_order({key: [need.key for need in wish.depends_on] for key, wish in self.wishes.items()})
         self.drafts: dict[str, Draft] = {}
         self.subjects: dict[tuple[str, str], list[ItemId]] = {}
 
     def take(self, wish: NewItem) -> Added:
         """Draft one item unless its key is known already."""
         call = self.call
-        merged = merge(call.campaign, wish)
+        merged = self.ready.get(wish.key) or merge(call.campaign, wish)
         drafted = self.drafts.get(wish.key)
         if drafted is not None:
             require_same(wish.key, drafted.text, merged.text)
@@ -175,12 +187,7 @@ class Batch:
         if known is None:
             if needed in self.wishes:
                 return self.numbers[needed], False
-            raise BadRequest(
-                "DEP_UNKNOWN",
-                f"{key} depends on {needed!r}, which does not exist",
-                hint="add it first or in the same call",
-                field="depends_on",
-            )
+            raise unknown_need(key, needed)
         seen = {known.id}
         while known.state is State.SUPERSEDED and known.replaced_by is not None:
             known = call.item(known.replaced_by)
@@ -217,6 +224,16 @@ class Batch:
             self.call.owe(None, draft.item)
 
 
+def unknown_need(key: str, needed: str) -> BadRequest:
+    """Build the refusal of a need for an item that is nowhere."""
+    return BadRequest(
+        "DEP_UNKNOWN",
+        f"{key} depends on {needed!r}, which does not exist",
+        hint="add it first or in the same call",
+        field="depends_on",
+    )
+
+
 def require_same(key: str, old: str, new: str) -> None:
     """Refuse other content under a key that is taken."""
     if old != new:
@@ -227,30 +244,3 @@ def require_same(key: str, old: str, new: str) -> None:
             hint="use a new key for new work, or supersede the old item",
             paths=paths,
         )
-
-
-def refuse_cycles(wishes: Mapping[str, NewItem]) -> None:
-    """Refuse items of one call that wait for themselves, directly or around a circle."""
-    done: set[str] = set()
-    for start in wishes:
-        if start in done:
-            continue
-        trail: list[str] = []
-        stack: list[tuple[str, int]] = [(start, 0)]
-        while stack:
-            key, at = stack.pop()
-            needs = wishes[key].depends_on if key in wishes else ()
-            if at == 0:
-                trail.append(key)
-            if at < len(needs):
-                stack.append((key, at + 1))
-                needed = needs[at].key
-                if needed == key:
-                    raise BadRequest("DEP_SELF", f"{key} depends on itself", hint="take it out", field="depends_on")
-                if needed in trail:
-                    path = " → ".join([*trail[trail.index(needed) :], needed])
-                    raise BadRequest("DEP_CYCLE", f"dependencies go round: {path}", hint="cut one", field="depends_on")
-                if needed not in done and needed in wishes:
-                    stack.append((needed, 0))
-            else:
-                done.add(trail.pop())

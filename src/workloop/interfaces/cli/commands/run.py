@@ -1,0 +1,71 @@
+"""How the loop is started from a terminal, how it tells what it does, and how its end becomes an exit code."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from workloop.interfaces.cli import exits, render
+from workloop.interfaces.cli.invocation import Invocation
+from workloop.interfaces.cli.spelling import Given, Option, Place, values_of
+from workloop.service.arguments import Shape
+
+if TYPE_CHECKING:
+    from workloop.driver.loop import LoopReport
+
+PLACES: tuple[Place, ...] = ()
+
+
+def options() -> tuple[Option, ...]:
+    """Return what the command takes."""
+    return (
+        Option(("--once",), "once", Shape.FLAG, "end when nothing is claimable"),
+        Option(("--sessions",), "sessions", Shape.WHOLE, "end after this many agent sessions"),
+        Option(("--parallel",), "parallel", Shape.WHOLE, "agent sessions at the same time, instead of sessions_max"),
+    )
+
+
+def run(invocation: Invocation, given: Given) -> int:
+    """Run the loop until it ends."""
+    from workloop.domain.reader import Reader
+    from workloop.driver.loop import LoopOptions
+
+    settings = invocation.settings()
+    reader = Reader(values_of(given.options))
+    chosen = LoopOptions(
+        once=reader.flag("once"),
+        sessions=reader.whole("sessions", default=0, lowest=1, highest=1_000_000) or None,
+        parallel=reader.whole("parallel", default=settings.loop.sessions_max, lowest=1, highest=64),
+        idle_poll_seconds=settings.loop.idle_poll_seconds,
+    )
+
+    def tell(event: str, facts: Mapping[str, Any]) -> None:
+        """Say what the loop does, on stderr."""
+        render.event(invocation, event, facts)
+
+    surfaces = invocation.surfaces
+    report = surfaces.run_loop(settings, chosen, surfaces.make_endpoint, tell)
+    render.answer(
+        invocation,
+        "run",
+        {
+            "reason": report.reason.value,
+            "attended": report.attended,
+            "sessions": report.sessions,
+            "detail": report.detail,
+        },
+    )
+    return code_of(report)
+
+
+def code_of(report: "LoopReport") -> int:
+    """Return the exit code of a run."""
+    if report.signal_number:
+        return 128 + report.signal_number
+    match report.reason.value:
+        case "nothing_claimable":
+            return exits.OK if report.attended else exits.NOTHING
+        case "harness_stopped":
+            return exits.STOPPED
+        case "faults":
+            return exits.UNEXPECTED
+        case _:
+            return exits.OK

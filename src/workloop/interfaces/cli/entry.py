@@ -1,0 +1,63 @@
+"""How one call of the command runs to its exit code, whatever happens on the way."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+from workloop.domain.errors import BadRequest, WorkloopError
+from workloop.interfaces.cli import exits, render
+from workloop.interfaces.cli.invocation import invocation_of
+from workloop.interfaces.cli.plain import read_line
+from workloop.interfaces.cli.surfaces import Surfaces
+
+COMPLETE_VARIABLE = "_WORKLOOP_COMPLETE"
+
+
+def run(words: Sequence[str], surfaces: Surfaces) -> int:
+    """Run one command line; returns the exit code and never raises."""
+    try:
+        return guarded(words, surfaces)
+    except KeyboardInterrupt:
+        render.tell("interrupted")
+        return exits.INTERRUPTED
+    except BrokenPipeError:
+        render.hush()
+        return exits.OK
+    except Exception as error:
+        if os.environ.get("WORKLOOP_DEBUG"):
+            raise
+        render.tell(f"error: {type(error).__name__}: {error}")
+        render.tell("hint: set WORKLOOP_DEBUG=1 and repeat it to see where, and report it")
+        return exits.UNEXPECTED
+
+
+def guarded(words: Sequence[str], surfaces: Surfaces) -> int:
+    """Run one command line; a WorkloopError is shown and becomes its exit code."""
+    try:
+        return dispatch(words, surfaces)
+    except WorkloopError as error:
+        render.failure(error, as_json=wants_json(words))
+        return exits.exit_code(error)
+    except (UnicodeError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        refused = BadRequest("FILE_UNREADABLE", f"{error}", hint="check the path, its mode and its encoding")
+        render.failure(refused, as_json=wants_json(words))
+        return exits.exit_code(refused)
+
+
+def dispatch(words: Sequence[str], surfaces: Surfaces) -> int:
+    """Run a plain command line at once; leave help, completion and mistakes to the library."""
+    line = None if COMPLETE_VARIABLE in os.environ else read_line(words)
+    if line is None:
+        from workloop.interfaces.cli.group import invoke
+
+        return invoke(words, surfaces)
+    return line.plan.run(invocation_of(surfaces, line.options), line.given)
+
+
+def wants_json(words: Sequence[str]) -> bool:
+    """Tell whether an error is for a program, though the command line may not be understood."""
+    if "--json" in words or "--no-json" in words:
+        return "--no-json" not in words
+    return not sys.stderr.isatty()

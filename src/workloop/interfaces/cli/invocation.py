@@ -1,0 +1,70 @@
+"""What holds for one call of the command, whatever the command is: where, which campaign, and how to answer."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from workloop.domain.errors import BadRequest
+from workloop.interfaces.cli.spelling import Option
+from workloop.interfaces.cli.surfaces import Surfaces
+from workloop.service.arguments import Shape
+
+if TYPE_CHECKING:
+    from workloop.client import Client
+    from workloop.config import Settings
+
+GLOBALS = (
+    Option(("-C", "--project"), "project", Shape.TEXT, "a folder of the project, instead of the present one"),
+    Option(("--config",), "config", Shape.TEXT, "the settings file, instead of the project's own"),
+    Option(("--campaign",), "campaign", Shape.TEXT, "the campaign, instead of the one that the settings name"),
+    Option(("--json",), "json", Shape.FLAG, "answer in JSON; usual when the output is not a terminal"),
+    Option(("--no-json",), "no_json", Shape.FLAG, "answer in words, wherever the output goes"),
+)
+
+
+class Invocation(NamedTuple):
+    """One call of the command."""
+
+    surfaces: Surfaces
+    environment: Mapping[str, str]
+    project: str = ""
+    config: str = ""
+    campaign: str = ""
+    json: bool = False
+
+    def start(self) -> Path:
+        """Return the folder that names the project."""
+        folder = Path(self.project) if self.project else Path.cwd()
+        if not folder.is_dir():
+            raise BadRequest("NO_FOLDER", f"{folder} is not a folder", hint="name a folder of the project with -C")
+        return folder
+
+    def settings(self) -> "Settings":
+        """Read the project's settings."""
+        from workloop.config import load
+
+        environment = dict(self.environment)
+        if self.campaign:
+            environment["WORKLOOP_CAMPAIGN"] = self.campaign
+        return load(self.start(), environment, Path(self.config) if self.config else None)
+
+    def client(self) -> "Client":
+        """Return who answers actions: the loop that WORKLOOP_URL names, else the project's own store."""
+        from workloop.wiring import local_client, remote_client
+
+        return remote_client(self.environment) or local_client(self.settings())
+
+
+def invocation_of(surfaces: Surfaces, options: Mapping[str, str]) -> Invocation:
+    """Build an invocation from the options that hold for every command."""
+    piped = "no_json" not in options and not sys.stdout.isatty()
+    return Invocation(
+        surfaces=surfaces,
+        environment=os.environ,
+        project=options.get("project", ""),
+        config=options.get("config", ""),
+        campaign=options.get("campaign", ""),
+        json=piped or "json" in options,
+    )

@@ -1,0 +1,78 @@
+"""Which commands there are, and what each takes and runs, loaded only for the one that is called."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from workloop.interfaces.cli.invocation import Invocation
+from workloop.interfaces.cli.spelling import Given, Option, Place
+from workloop.interfaces.cli.verbs import VERBS, verb_options
+from workloop.service.actions import ACTIONS
+
+OWN = {
+    "init": "make this repository's campaign: store, settings, private folder",
+    "add": "add one item by its title, or many from a file",
+    "verify": "judge a candidate on this host, or claim its verifier for a session",
+    "run": "keep agent sessions working through the campaign",
+    "mcp": "serve the actions to an agent over MCP on stdin and stdout",
+    "campaign apply": "make the settings file's campaign table hold for items added from now on",
+    "completion": "print the completion script of bash, zsh or fish",
+    "demo": "watch a small campaign run in a throw-away repository",
+}
+"""Commands that are more than one action."""
+
+GROUPS = {"campaign": "the campaign's own settings", "lane": "the exclusive lanes of a claim"}
+ORDER = (
+    "init", "add", "list", "show", "why", "status", "run", "claim", "heartbeat", "attach", "complete", "verify",
+    "retry", "defer", "release", "supersede", "promote", "answer", "cancel", "pause", "resume", "lane acquire",
+    "lane record", "lane clean", "lane release", "campaign apply", "mcp", "completion", "demo",
+)  # fmt: skip
+
+
+class Plan(NamedTuple):
+    """One command: its options, what goes by place, and what runs it; `run` returns the exit code."""
+
+    options: tuple[Option, ...]
+    places: tuple[Place, ...]
+    run: Callable[[Invocation, Given], int]
+
+
+def help_of(name: str) -> str:
+    """Return a command's one line."""
+    return OWN[name] if name in OWN else ACTIONS[VERBS[name].action].help
+
+
+def plan_of(name: str) -> Plan:
+    """Return what a command takes and runs."""
+    if name not in OWN:
+        return plan_of_verb(name)
+    match name:
+        case "init":
+            from workloop.interfaces.cli.commands import init as module
+        case "add":
+            from workloop.interfaces.cli.commands import add as module
+        case "verify":
+            from workloop.interfaces.cli.commands import verify as module
+        case "run":
+            from workloop.interfaces.cli.commands import run as module
+        case "mcp":
+            from workloop.interfaces.cli.commands import mcp as module
+        case "campaign apply":
+            from workloop.interfaces.cli.commands import campaign as module
+        case "completion":
+            from workloop.interfaces.cli.commands import completion as module
+        case _:
+            from workloop.interfaces.cli.commands import demo as module
+    return Plan(module.options(), module.PLACES, module.run)
+
+
+def plan_of_verb(name: str) -> Plan:
+    """Return what a command that is an action takes and runs."""
+    from workloop.interfaces.cli.acting import run_verb
+
+    verb = VERBS[name]
+
+    def run(invocation: Invocation, given: Given) -> int:
+        """Run the action."""
+        return run_verb(invocation, verb, given)
+
+    return Plan(verb_options(verb), verb.places, run)
