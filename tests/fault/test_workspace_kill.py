@@ -104,6 +104,30 @@ def test_a_lock_of_a_killed_loop_is_free_at_once(opened: Opened, tmp_path: Path)
     assert make(repository, order).path.is_dir()
 
 
+def test_what_a_running_loop_made_is_not_collected_from_outside(opened: Opened) -> None:
+    """F09: gc from a person's shell can't take the tree of a session that has written nothing yet."""
+    _, repository = opened
+    hold = (
+        "import sys\nfrom pathlib import Path\n"
+        "from workloop.domain.clock import Instant\n"
+        "from workloop.runner.repository import open_repository\n"
+        "from workloop.runner.workspace import WorkspaceOrder, make\n"
+        "repository = open_repository(Path(sys.argv[1]), Path(sys.argv[2]))\n"
+        "make(repository, WorkspaceOrder(item_id='01abc', attempt=1, title='thing', created=Instant(1)))\n"
+        "print('made', flush=True)\nsys.stdin.read()\n"
+    )
+    argv = [sys.executable, "-c", hold, str(repository.path), str(repository.state_dir)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as loop:
+        assert loop.stdout is not None
+        assert loop.stdout.readline() == b"made\n"
+        (entry,) = gc(repository, dry_run=False)
+        assert (entry.safe, entry.reason) == (False, "the loop that made it is running")
+        os.kill(loop.pid, signal.SIGKILL)
+        loop.wait()
+    (entry,) = gc(repository, dry_run=False)
+    assert entry.removed
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 1}', "null", '{"path": 3}'])
 def test_a_torn_record_is_not_taken_for_ours(opened: Opened, content: str) -> None:
     """F25: without a readable record a folder is nobody's to delete."""

@@ -8,7 +8,7 @@ import pytest
 from workloop.domain.clock import Instant
 from workloop.domain.errors import Conflict, Refusal
 from workloop.runner.gitfacts import worktrees
-from workloop.runner.registry import Workspace, leftovers
+from workloop.runner.registry import Workspace, WorkspaceKind, leftovers, write_record
 from workloop.runner.removal import GcEntry, discard_checkout, gc, losses, remove
 from workloop.runner.repository import Repository, open_repository
 from workloop.runner.salvage import salvage
@@ -213,6 +213,18 @@ def test_f29_what_cannot_be_judged_is_kept(made: Made) -> None:
     assert (entry.safe, entry.removed) == (False, False)
     assert "cannot be told" in entry.reason
     assert workspace.path.is_dir()
+
+
+def test_what_a_killed_landing_left_is_collected(made: Made) -> None:
+    """F05: a merge tree holds nothing of anybody, whatever state it was left in."""
+    repository, workspace, _ = made
+    path = repository.folder("landings") / "01abc-1"
+    ScratchRepository(path=repository.path).git("worktree", "add", "--quiet", "--detach", str(path))
+    (path / "a.txt").write_text("half merged\n")
+    write_record(replace(workspace, path=path, branch="", kind=WorkspaceKind.LANDING))
+    gone = {entry.workspace.path for entry in gc(repository, dry_run=False) if entry.removed}
+    assert gone == {workspace.path, path}
+    assert [entry.path for entry in worktrees(repository.path)] == [repository.path]
 
 
 def test_losses_are_listed_without_removing_anything(made: Made) -> None:

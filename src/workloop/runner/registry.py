@@ -55,10 +55,11 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leftover:
-    """A recorded folder; present says whether it is still on disk."""
+    """A recorded folder: whether it is still on disk, and whether another process that made it still runs."""
 
     workspace: Workspace
     present: bool
+    maker_runs: bool = False
 
 
 def record_path(path: Path) -> Path:
@@ -81,6 +82,7 @@ def write_record(workspace: Workspace) -> None:
         "attempt": workspace.attempt,
         "created": workspace.created,
         "ready": workspace.ready,
+        "maker": _this_process(),
     }
     target = workspace.record_path
     partial = target.with_name(target.name + ".partial")
@@ -114,7 +116,9 @@ def leftovers(state_dir: Path) -> tuple[Leftover, ...]:
     records = sorted(Path(os.path.realpath(state_dir)).glob("*/*/*.json"))
     found = [read_record(record.with_suffix("")) for record in records]
     known = sorted((one for one in found if one), key=lambda one: (one.created, str(one.path)))
-    return tuple(Leftover(workspace=one, present=os.path.lexists(one.path)) for one in known)
+    return tuple(
+        Leftover(workspace=one, present=os.path.lexists(one.path), maker_runs=_maker_runs(one)) for one in known
+    )
 
 
 def require_item_id(item_id: str) -> str:
@@ -122,6 +126,24 @@ def require_item_id(item_id: str) -> str:
     if not ITEM_ID.fullmatch(item_id):
         raise Refusal("ITEM_ID_UNUSABLE", f"{item_id!r} cannot name a branch", hint="letters, digits, dash, underscore")
     return item_id
+
+
+def _this_process() -> str:
+    import psutil
+
+    return f"{os.getpid()}@{psutil.Process().create_time()}"
+
+
+def _maker_runs(workspace: Workspace) -> bool:
+    """Say whether the process that made a folder runs and is not this one, which knows by itself what it uses."""
+    import psutil
+
+    try:
+        values = cast("dict[str, str]", json.loads(workspace.record_path.read_text(encoding="ascii")))
+        pid, _, started = values["maker"].partition("@")
+        return int(pid) != os.getpid() and str(psutil.Process(int(pid)).create_time()) == started
+    except (OSError, ValueError, KeyError, psutil.Error):
+        return False
 
 
 def _workspace(values: dict[str, str | int | bool]) -> Workspace:

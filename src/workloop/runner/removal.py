@@ -52,13 +52,13 @@ def remove(repository: Repository, workspace: Workspace) -> None:
     path = confined(repository, workspace.path)
     if read_record(path) != workspace:
         raise Conflict("NOT_OURS", f"{path} has no record of the loop", hint="remove it by hand if it is yours")
-    if not os.path.lexists(path) or not workspace.ready:
+    if not os.path.lexists(path) or not workspace.ready or workspace.kind is WorkspaceKind.LANDING:
         discard_worktree(repository, workspace)
         return
     if workspace.kind is WorkspaceKind.CHECKOUT:
         discard_checkout(repository, workspace)
         return
-    lost = losses(workspace) if workspace.kind is WorkspaceKind.ATTEMPT else ()
+    lost = losses(workspace)
     if lost:
         told = "; ".join(f"{loss.what}: {', '.join(loss.paths[:10])}" for loss in lost)
         raise Conflict("WOULD_LOSE_WORK", f"{path} holds {told}", hint="salvage it first", path=str(path))
@@ -91,14 +91,16 @@ def gc(
 ) -> tuple[GcEntry, ...]:
     """List this repository's folders, oldest first, and remove the safe ones unless it is a dry run.
 
-    Live folders, those made at or after before, and the newest keep_newest are kept.
+    Kept are live folders, those made at or after before, the newest keep_newest, and those another running loop made.
     """
     known = [one for one in leftovers(repository.state_dir) if one.workspace.common_dir == repository.common_dir]
     spared = {one.workspace.path for one in known[max(0, len(known) - keep_newest) :]}
     entries: list[GcEntry] = []
     for one in known:
         workspace = one.workspace
-        if workspace.path in live:
+        if one.maker_runs:
+            entry = _entry(workspace, "the loop that made it is running", safe=False)
+        elif workspace.path in live:
             entry = _entry(workspace, "a session or a check works in it", safe=False)
         elif workspace.path in spared or (before is not None and workspace.created >= before):
             entry = _entry(workspace, "it is recent", safe=False)
