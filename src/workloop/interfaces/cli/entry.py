@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 from workloop.domain.errors import BadRequest, WorkloopError
 from workloop.interfaces.cli import exits, render
-from workloop.interfaces.cli.invocation import invocation_of
+from workloop.interfaces.cli.invocation import COMPLETE_VARIABLE, invocation_of
 from workloop.interfaces.cli.plain import read_line
 from workloop.interfaces.cli.surfaces import Surfaces
-
-COMPLETE_VARIABLE = "_WORKLOOP_COMPLETE"
 
 
 def run(words: Sequence[str], surfaces: Surfaces) -> int:

@@ -7,13 +7,12 @@ import click
 
 from workloop import __version__
 from workloop.domain.errors import BadRequest
-from workloop.interfaces.cli.invocation import GLOBALS, invocation_of
+from workloop.interfaces.cli.invocation import GLOBALS, PROGRAM, invocation_of
 from workloop.interfaces.cli.plan import GROUPS, ORDER, Plan, help_of, plan_of
 from workloop.interfaces.cli.spelling import Given, Option
 from workloop.interfaces.cli.surfaces import Surfaces
 from workloop.service.arguments import ARGUMENTS, Shape
 
-PROGRAM = "workloop"
 INTRODUCTION = """Keep coding agents working through a backlog, and believe nothing unchecked.
 
 Exit codes: 0 done, 1 unexpected, 2 usage, 3 nothing claimable, 4 conflict or lease lost, 5 evidence rejected,

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from workloop.client import Client
     from workloop.config import Settings
 
+PROGRAM = "workloop"
+COMPLETE_VARIABLE = "_WORKLOOP_COMPLETE"
 GLOBALS = (
     Option(("-C", "--project"), "project", Shape.TEXT, "a folder of the project, instead of the present one"),
     Option(("--config",), "config", Shape.TEXT, "the settings file, instead of the project's own"),

@@ -2,7 +2,7 @@
 
 from workloop.domain.errors import BadRequest
 from workloop.interfaces.cli import exits, render
-from workloop.interfaces.cli.invocation import Invocation
+from workloop.interfaces.cli.invocation import COMPLETE_VARIABLE, PROGRAM, Invocation
 from workloop.interfaces.cli.spelling import Given, Option, Place
 
 PLACES = (Place("shell"),)
@@ -16,10 +16,8 @@ def options() -> tuple[Option, ...]:
 
 def run(invocation: Invocation, given: Given) -> int:
     """Print the script of one shell."""
+    from click import Command
     from click.shell_completion import get_completion_class
-
-    from workloop.interfaces.cli.entry import COMPLETE_VARIABLE
-    from workloop.interfaces.cli.group import PROGRAM, top
 
     shell = given.places[0] if given.places else ""
     kind = get_completion_class(shell)
@@ -30,18 +28,6 @@ def run(invocation: Invocation, given: Given) -> int:
             hint='for bash: eval "$(workloop completion bash)"',
             field="shell",
         )
-    render.out(kind(top(invocation.surfaces), {}, PROGRAM, COMPLETE_VARIABLE).source_template % script_names(shell))
+    script = kind(Command(PROGRAM), {}, PROGRAM, COMPLETE_VARIABLE)
+    render.out(script.source_template % script.source_vars())
     return exits.OK
-
-
-def script_names(shell: str) -> dict[str, str]:
-    """Return what the library puts into a shell's script."""
-    from workloop.interfaces.cli.entry import COMPLETE_VARIABLE
-    from workloop.interfaces.cli.group import PROGRAM
-
-    del shell
-    return {
-        "complete_func": f"_{PROGRAM}_completion",
-        "complete_var": COMPLETE_VARIABLE,
-        "prog_name": PROGRAM,
-    }

@@ -19,6 +19,7 @@ def options() -> tuple[Option, ...]:
     return (
         Option(("--once",), "once", Shape.FLAG, "end when nothing is claimable"),
         Option(("--sessions",), "sessions", Shape.WHOLE, "end after this many agent sessions"),
+        Option(("--dry-run",), "dry_run", Shape.FLAG, "say what would be claimed now, and change nothing"),
         Option(("--parallel",), "parallel", Shape.WHOLE, "agent sessions at the same time, instead of sessions_max"),
     )
 
@@ -35,6 +36,7 @@ def run(invocation: Invocation, given: Given) -> int:
         sessions=reader.whole("sessions", default=0, lowest=1, highest=1_000_000) or None,
         parallel=reader.whole("parallel", default=settings.loop.sessions_max, lowest=1, highest=64),
         idle_poll_seconds=settings.loop.idle_poll_seconds,
+        dry_run=reader.flag("dry_run"),
     )
 
     def tell(event: str, facts: Mapping[str, Any]) -> None:
@@ -65,6 +67,8 @@ def code_of(report: "LoopReport") -> int:
             return exits.OK if report.attended else exits.NOTHING
         case "harness_stopped":
             return exits.STOPPED
+        case "limited":
+            return exits.LIMITED
         case "faults":
             return exits.UNEXPECTED
         case _:
