@@ -18,6 +18,7 @@ from workloop.testing.clocks import FakeClock, SeededIds
 from workloop.testing.store_contract.rows import Stage, new_item, stage
 
 BOUND_SECONDS = 60.0
+WAL_BYTES_PER_CYCLE_MAX = 57_000
 PRELUDE = """
 import os, sys, threading
 from pathlib import Path
@@ -199,6 +200,19 @@ def test_open_files_stay_flat_over_many_operations(path: Path) -> None:
         for _ in on.store.changes(lambda seconds: True):
             pass
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+    on.store.close()
+
+
+def test_a_claim_and_its_completion_write_little(path: Path) -> None:
+    """Design 3.5: bytes are counted, not timed; half as much again as the barest queue with events and evidence."""
+    on = staged(path, 60)
+    assert isinstance(on.store, SqliteStore)
+    on.store.checkpoint()
+    assert on.store.wal_bytes() == 0
+    for number in range(1, 41):
+        on.claim(number, "builder")
+        on.finish(number)
+    assert on.store.wal_bytes() <= 40 * WAL_BYTES_PER_CYCLE_MAX
     on.store.close()
 
 
