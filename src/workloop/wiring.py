@@ -4,21 +4,22 @@ import getpass
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from workloop.client import Client, LocalClient, RemoteClient
 from workloop.config import HarnessSettings, Place, Settings
 from workloop.domain.errors import BadRequest
 from workloop.domain.grants import Actor, Grant
-from workloop.runner.harness.port import Harness
 from workloop.service.call import OutcomeProbe, Queue
 from workloop.store.port import Store
 from workloop.store.system import SystemClock, SystemIds
 
 if TYPE_CHECKING:
+    from workloop.domain.ids import ItemId
     from workloop.driver.endpoint import SessionEndpoint
-    from workloop.driver.loop import LoopOptions, LoopReport
     from workloop.driver.project import Project, SessionKit, Tell
+    from workloop.driver.report import LoopOptions, LoopReport
+    from workloop.runner.harness.port import Harness
 
 
 def open_store(place: Place, *, create: bool = False, read_only: bool = False) -> Store:
@@ -70,13 +71,28 @@ def remote_client(environment: Mapping[str, str]) -> Client | None:
 
 def local_client(settings: Settings, actor: Actor | None = None) -> Client:
     """Return a client on a project's own store, as the person at this terminal unless another actor is given."""
-    from workloop.runner.probe import RepositoryProbe
-
-    probe = RepositoryProbe(settings.place.repository, settings.loop.integration_branch or None)
-    return LocalClient(open_queue(settings, probe), actor or operator())
+    return LocalClient(open_queue(settings, repository_probe(settings)), actor or operator())
 
 
-def make_harness(settings: Settings, name: str) -> Harness:
+def repository_probe(settings: Settings) -> OutcomeProbe:
+    """Return what looks at the commits of people and programs that work without the loop's work trees."""
+    return LateProbe(settings.place.repository, settings.loop.integration_branch or None)
+
+
+class LateProbe(NamedTuple):
+    """Looks at a repository, and loads what reads git only when there is a commit to look at."""
+
+    path: Path
+    integration_branch: str | None
+
+    def refuse(self, item_id: "ItemId", sha: str) -> tuple[str, str] | None:
+        """Return a code and a sentence when the commit is no candidate, else None."""
+        from workloop.runner.probe import RepositoryProbe
+
+        return RepositoryProbe(self.path, self.integration_branch).refuse(item_id, sha)
+
+
+def make_harness(settings: Settings, name: str) -> "Harness":
     """Return the adapter of one agent program, configured."""
     chosen = settings.harnesses.get(name, HarnessSettings())
     match name:
@@ -112,17 +128,34 @@ def run_loop(
     """Run the loop over a project until it ends; raises Conflict when another loop drives it."""
     import anyio
 
+    from workloop.driver.preview import preview
     from workloop.driver.recovery import only_loop
 
+    if options.dry_run:
+        store = open_store(settings.place, read_only=True)
+        try:
+            return preview(Queue(store=store, ids=SystemIds(), slug=settings.campaign), tell)
+        finally:
+            store.close()
     settings.place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with only_loop(settings.place.folder):
-        queue = open_queue(settings)
+        queue = open_queue(settings, repository_probe(settings))
         try:
             kit = make_kit(settings, make_endpoint(queue))
             project = make_project(settings, queue, tell, f"loop:{settings.loop.harness}")
             return anyio.run(serve_and_run, settings.place, project, kit, options)
+        except BaseExceptionGroup as failures:
+            raise first_of(failures) from failures
         finally:
             queue.store.close()
+
+
+def first_of(error: BaseException) -> BaseException:
+    """Return the first error inside nested groups, which is the one to tell."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    group = cast("BaseExceptionGroup[BaseException]", error)
+    return first_of(group.exceptions[0])
 
 
 def make_project(settings: Settings, queue: Queue, tell: "Tell", principal: str) -> "Project":

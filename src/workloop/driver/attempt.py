@@ -1,17 +1,20 @@
 """How one session is run under a claim, and how its claim ends when the session did not settle it."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+
+import anyio
 
 from workloop.domain.clock import Instant, to_text
 from workloop.domain.contract import contract_values
-from workloop.domain.errors import Refusal
+from workloop.domain.errors import Refusal, StoreUnavailable
 from workloop.domain.grants import Actor, Grant
-from workloop.domain.ids import ItemId, id_number
 from workloop.domain.session import SessionClass, SessionEvent, SessionReport
-from workloop.driver.holding import Held, Lease
+from workloop.driver.events import told
+from workloop.driver.holding import AGAIN_SECONDS, Held, Lease, Standing, standing
 from workloop.driver.outcomes import CONSEQUENCES, ItemEnd
 from workloop.driver.project import Project, SessionKit
 from workloop.driver.seam import run_sync
@@ -25,6 +28,10 @@ from workloop.service.settling import forfeit
 BACK_OFF_US = 30_000_000
 LIMIT_UNKNOWN_US = 15 * 60_000_000
 NOTE_NAME = "claim.json"
+NOT_SETTLED = "the session ended without settling"
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +44,9 @@ class Scene:
     read_only: bool = False
 
 
-async def run(project: Project, kit: SessionKit, held: Held, lease: Lease, scene: Scene) -> SessionReport:
+async def run(project: Project, kit: SessionKit, lease: Lease, scene: Scene) -> SessionReport:
     """Run one session with its own token; every process of it is dead when this returns."""
+    held = lease.held
     folder = project.sessions / held.session_id
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     item_file = write_private(folder / "item.json", json.dumps(item_facts(held)))
@@ -60,7 +68,7 @@ async def run(project: Project, kit: SessionKit, held: Held, lease: Lease, scene
     )
 
     async def sink(event: SessionEvent) -> None:
-        project.tell("event", {"key": held.key, "event": event})
+        project.tell("agent", {"key": held.key, **told(event)})
 
     project.tell("session", {"key": held.key, "role": held.role, "session": held.session_id})
     try:
@@ -94,26 +102,30 @@ def claim_note(held: Held, scene: Scene) -> dict[str, Any]:
     return {"key": held.key, "item_id": held.item_id, "attempt": held.attempt, "cwd": str(scene.cwd), "ended": False}
 
 
-async def settled(project: Project, held: Held) -> bool:
+async def insist(lease: Lease, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run a call on the store until it answers, as long as the lease can be trusted and nobody wants an end."""
+    while True:
+        try:
+            return await run_sync(function, *args, **kwargs)
+        except StoreUnavailable as gone:
+            if not gone.retryable or lease.stop.requested.is_set():
+                raise
+        await anyio.sleep(AGAIN_SECONDS)
+
+
+async def settled(project: Project, lease: Lease) -> bool:
     """Tell whether a claim has ended, by the queue's record alone."""
-    return await run_sync(claim_ended, project, held)
+    return await insist(lease, standing, project.queue, lease.held) is not Standing.HELD
 
 
-def claim_ended(project: Project, held: Held) -> bool:
-    """Look the claim up."""
-    with project.queue.store.read() as tx:
-        item_id = ItemId(id_number(held.item_id))
-        item = tx.item_get(item_id)
-        return item is None or item.fence != held.attempt or item.lease_until is None
-
-
-async def conclude(project: Project, held: Held, lease: Lease, report: SessionReport) -> None:
+async def conclude(project: Project, lease: Lease, report: SessionReport) -> None:
     """End a claim that its session left open, as its class says."""
-    if lease.lost or await settled(project, held):
+    held = lease.held
+    if lease.lost or await settled(project, lease):
         return
     consequence = CONSEQUENCES[report.session_class]
     cause = f"session {held.session_id} ended as {report.session_class}: {report.detail or 'it settled nothing'}"
-    await run_sync(end_claim, project, held, report, cause, consequence.item)
+    await insist(lease, end_claim, project, held, report, cause, consequence.item)
 
 
 def end_claim(project: Project, held: Held, report: SessionReport, cause: str, end: ItemEnd) -> None:
@@ -124,7 +136,7 @@ def end_claim(project: Project, held: Held, report: SessionReport, cause: str, e
             case ItemEnd.RETRY:
                 arguments = {
                     "token": held.token,
-                    "failed": "the session ended without settling",
+                    "failed": NOT_SETTLED,
                     "cause": cause,
                     "next_action": CONSEQUENCES[report.session_class].next_action,
                     "escalate": True,

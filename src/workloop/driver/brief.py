@@ -10,8 +10,10 @@ from workloop.driver.holding import Held
 NOTHING = "Nothing: this contract names no checks."
 
 
-def brief(held: Held, *, branch: str = "", base: str = "", receipts: Sequence[CheckResult] = ()) -> str:
-    """Write the brief of one attempt."""
+def brief(
+    held: Held, *, branch: str = "", base: str = "", receipts: Sequence[CheckResult] = (), advice: str = ""
+) -> str:
+    """Write the brief of one attempt; advice is the host's own on how the attempt before it fell short."""
     contract = held.contract
     template = files("workloop.driver").joinpath(f"briefs/{held.role}.md").read_text(encoding="utf-8")
     return template.format(
@@ -26,7 +28,7 @@ def brief(held: Held, *, branch: str = "", base: str = "", receipts: Sequence[Ch
         contract=contract_text(contract),
         findings=findings_text(contract),
         receipts=receipts_text(receipts),
-        earlier=earlier_text(held),
+        earlier=earlier_text(held, advice),
     )
 
 
@@ -69,11 +71,12 @@ def receipts_text(receipts: Sequence[CheckResult]) -> str:
     return "\n".join(lines) or NOTHING
 
 
-def earlier_text(held: Held) -> str:
-    """Warn a later attempt that an earlier one may have left effects."""
+def earlier_text(held: Held, advice: str) -> str:
+    """Warn a later attempt that an earlier one may have left effects, and say what it was lacking."""
     if held.attempt <= 1:
         return ""
+    lacking = f"  This time: {advice}.\n" if advice else ""
     return (
         f"- This is attempt {held.attempt}. An earlier attempt ended without a result; what it did, in this branch or\n"
-        "  outside, may still be there. Look before you repeat it.\n"
+        f"  outside, may still be there. Look before you repeat it.\n{lacking}"
     )

@@ -1,12 +1,17 @@
 """How an item is worked on or repaired: a worktree, a session, and what is kept of an abrupt end."""
 
-from workloop.domain.errors import Refusal, WorkloopError
-from workloop.domain.ids import ItemId, id_text
+import json
+
+from workloop.domain.errors import Conflict, Refusal, WorkloopError
+from workloop.domain.ids import ItemId, id_number, id_text
+from workloop.domain.item import Item, State
+from workloop.domain.question import Brake
 from workloop.domain.reader import Json
 from workloop.domain.session import SessionClass, SessionReport
-from workloop.driver.attempt import Scene, conclude, run, settled
+from workloop.driver.attempt import Scene, conclude, insist, run, settled
 from workloop.driver.brief import brief
 from workloop.driver.holding import Held, Lease
+from workloop.driver.outcomes import HOST_ADVICE
 from workloop.driver.project import Project, SessionKit
 from workloop.driver.seam import run_sync
 from workloop.runner.candidate import candidate_facts
@@ -17,25 +22,59 @@ from workloop.runner.registry import Workspace
 from workloop.runner.removal import remove
 from workloop.runner.salvage import salvage
 from workloop.runner.workspace import WorkspaceOrder, break_stale_locks, make
+from workloop.service.answering import park_item
 from workloop.service.call import require_campaign, require_item
-from workloop.service.perform import perform
+from workloop.service.perform import perform, run_as_host
 
 REPAIR_ATTEMPTS = 1000
 
 
-async def build(project: Project, kit: SessionKit, held: Held, lease: Lease) -> SessionReport:
-    """Run one attempt at an item and end its claim; what the session left in its worktree is never lost."""
-    workspace = await run_sync(prepare, project, held)
-    probe = WorkspaceProbe(project.repository, workspace, held.contract.protected)
-    prompt = brief(held, branch=workspace.branch, base=workspace.base_sha)
+async def build(project: Project, kit: SessionKit, lease: Lease) -> SessionReport | None:
+    """Run one attempt at an item and end its claim; what the session left in its worktree is never lost.
+
+    An item whose work tree cannot be made is parked: no session can mend that, a person must look.
+    """
+    held = lease.held
     try:
-        report = await run(project, kit, held, lease, Scene(cwd=workspace.path, prompt=prompt, probe=probe))
-        if report.session_class is SessionClass.CLEAN and kit.harness.name == "command":
-            await hand_in(project, held, workspace)
-        await conclude(project, held, lease, report)
+        workspace = await run_sync(prepare, project, held)
+    except Conflict as refused:
+        if refused.retryable:
+            raise
+        await insist(lease, park_held, project, held, refused)
+        return None
+    probe = WorkspaceProbe(project.repository, workspace, held.contract.protected)
+    prompt = brief(held, branch=workspace.branch, base=workspace.base_sha, advice=await advice(project, lease))
+    try:
+        report = await run(project, kit, lease, Scene(cwd=workspace.path, prompt=prompt, probe=probe))
+        if report.session_class is SessionClass.CLEAN and kit.harness.capabilities.hands_in_head:
+            await hand_in(project, lease, workspace)
+        await conclude(project, lease, report)
     finally:
         await run_sync(put_away, project, held, workspace)
     return report
+
+
+def park_held(project: Project, held: Held, refused: Conflict) -> None:
+    """Park an item with the question that names the remedy."""
+    project.tell("parked", {"key": held.key, "error": str(refused)})
+    asks = f"No work tree can be made for {held.key}: {refused.message}. Remedy: {refused.hint or 'see the error'}."
+    brake = Brake.REMEDY_NEEDED.value
+    run_as_host(project.queue, project.host, "park", lambda call: park_item(call, held.key, brake, asks, str(refused)))
+
+
+async def advice(project: Project, lease: Lease) -> str:
+    """Return what the host found lacking in the attempt before, in the host's own words."""
+    return await insist(lease, last_advice, project, lease.held)
+
+
+def last_advice(project: Project, held: Held) -> str:
+    """Look up how the claim before this one ended; only a sentence of the host's own counts."""
+    with project.queue.store.read() as tx:
+        earlier = [claim for claim in tx.claims_of(ItemId(id_number(held.item_id))) if claim.fence < held.attempt]
+    if not earlier:
+        return ""
+    said = json.loads(earlier[-1].report or "{}").get("next_action", "")
+    return said if said in HOST_ADVICE else ""
 
 
 def prepare(project: Project, held: Held) -> Workspace:
@@ -55,21 +94,25 @@ def prepare(project: Project, held: Held) -> Workspace:
 
 
 def lineage_facts(project: Project, held: Held) -> tuple[ItemId, tuple[str, ...]]:
-    """Return the root's id, and the verified commits it needs that have not landed."""
+    """Return the root's id, and the commits of its dependencies that have not landed."""
     with project.queue.store.read() as tx:
         campaign = require_campaign(tx, project.queue.slug)
         root = require_item(tx, campaign, held.root)
         needs = [tx.item_get(edge.needs_id) for edge in tx.edges_of(root.id) if edge.until != "closed"]
-    shas = [item.candidate_sha for item in needs if item is not None and item.candidate_sha]
+    shas = [item.candidate_sha for item in needs if item is not None and item.candidate_sha and counts(item)]
     known = [sha for sha in shas if commit_of(project.repository.path, sha) == sha]
     return root.id, tuple(sha for sha in known if not has_landed(project.repository, sha))
 
 
-async def hand_in(project: Project, held: Held, workspace: Workspace) -> None:
+def counts(item: Item) -> bool:
+    """Tell whether an item's result may be built upon: one that was closed without success may not."""
+    return item.state not in (State.SUPERSEDED, State.CANCELLED, State.FAILED)
+
+
+async def hand_in(project: Project, lease: Lease, workspace: Workspace) -> None:
     """Hand in the new commit of a program that ended well without settling itself."""
-    if await settled(project, held):
-        return
-    await run_sync(submit_head, project, held, workspace)
+    if not lease.lost and not await settled(project, lease):
+        await insist(lease, submit_head, project, lease.held, workspace)
 
 
 def submit_head(project: Project, held: Held, workspace: Workspace) -> None:

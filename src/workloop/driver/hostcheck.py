@@ -8,7 +8,7 @@ from workloop.driver.attempt import release_infra
 from workloop.driver.holding import Held
 from workloop.driver.judging import HostWord
 from workloop.driver.project import Project
-from workloop.driver.recovery import holder_prefix
+from workloop.driver.recovery import host_name
 from workloop.driver.verifying import candidate_of, check_candidate, host_verdict, keep_receipts
 from workloop.service.perform import perform
 
@@ -19,7 +19,7 @@ def verify_once(project: Project, key: str) -> dict[str, str]:
     The verifier's lease is not renewed meanwhile: checks that outlast it end in LEASE_LOST and change nothing.
     """
     session_id = str(uuid.UUID(int=project.ids.bits(128), version=4))
-    arguments = {"key": key, "holder": f"{holder_prefix(project)}by-hand", "executor": f"host:{session_id}"}
+    arguments = {"key": key, "holder": f"hand@{host_name(project)}/{session_id[:8]}", "executor": f"host:{session_id}"}
     held = Held.from_answer(perform(project.queue, project.host, "verify", arguments), session_id)
     try:
         seen = check_candidate(project, held, candidate_of(held).ref, threading.Event())

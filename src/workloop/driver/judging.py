@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from workloop.domain.checks import CheckOutcome, CheckResult, JudgeReason
+from workloop.domain.contract import Contract
 from workloop.domain.evidence import EvidenceKind, NewEvidence
 
 TAIL_CHARACTERS = 1500
@@ -55,6 +56,21 @@ def judge(results: Sequence[CheckResult], violations: Sequence[str], problems: S
     if red:
         return Judgement(word=HostWord.REJECTED, failed=ids(red), reproduction=tell(red))
     return Judgement(word=HostWord.UNCLEAR, failed=ids(bad), reproduction=tell(bad))
+
+
+def judge_unchecked(contract: Contract) -> Judgement:
+    """Conclude about a result that is no commit: checks that run in a checkout say nothing of it."""
+    if not contract.checks:
+        return Judgement(word=HostWord.GREEN)
+    named = tuple(check.id for check in contract.checks)
+    told = "the result is no commit, so the contract's checks cannot be run on it"
+    return Judgement(word=HostWord.UNJUDGEABLE, failed=named, reproduction=told)
+
+
+def nothing_examined() -> Judgement:
+    """Conclude where the host alone is to judge and the contract gives it nothing to run."""
+    told = "the contract leaves the verdict to the host and names no checks, so nothing can be proved"
+    return Judgement(word=HostWord.UNJUDGEABLE, reproduction=told)
 
 
 def is_red(result: CheckResult) -> bool:

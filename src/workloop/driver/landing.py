@@ -1,8 +1,12 @@
 """How a verified commit reaches the integration branch, and what a refusal there makes of it."""
 
+import threading
+from dataclasses import dataclass, field
+
 from workloop.domain.checks import CheckKind
+from workloop.domain.errors import WorkloopError
 from workloop.domain.evidence import SHA
-from workloop.domain.ids import id_text
+from workloop.domain.ids import CampaignId, EventId, id_text
 from workloop.domain.item import Item, Role, State
 from workloop.domain.question import FactKind
 from workloop.driver.project import Project
@@ -17,24 +21,75 @@ from workloop.store.port import Reading
 PAGE = 500
 LANDED = frozenset({LandingOutcome.LANDED, LandingOutcome.ALREADY_LANDED})
 REFUSED = frozenset({LandingOutcome.CONFLICT, LandingOutcome.GUARDS_NOT_GREEN})
+SUCCEEDED = State.SUCCEEDED.value
 SETTLED_FACTS = frozenset({FactKind.LANDED, FactKind.LANDING_REFUSED})
 
 
-def wants_landing(project: Project) -> bool:
-    """Tell whether the campaign lands its results."""
-    with project.queue.store.read() as tx:
-        return require_campaign(tx, project.queue.slug).settings.landing != "none"
+@dataclass(slots=True, kw_only=True)
+class Landings:
+    """What still has to land, oldest first; kept by one thread at a time.
+
+    `seen` is the newest event looked at, so that what anybody verified is found; `told` keeps a refusal that stands
+    from being told again and again.
+    """
+
+    project: Project
+    waiting: list[str] = field(default_factory=list[str])
+    seen: EventId | None = None
+    told: dict[str, str] = field(default_factory=dict[str, str])
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def collect(self) -> bool:
+        """Look for results that succeeded since the last look; tells whether any waits to land."""
+        with self.project.queue.store.read() as tx:
+            campaign = require_campaign(tx, self.project.queue.slug)
+            if campaign.settings.landing == "none":
+                return False
+            if self.seen is None:
+                self.seen = tx.event_newest()
+                self.waiting = not_landed(tx, campaign.id)
+            while events := tx.events_since(campaign.id, self.seen, PAGE):
+                self.seen = events[-1].id
+                items = [tx.item_get(event.item_id) for event in events if event.changes.get("state") == SUCCEEDED]
+                found = [item.key for item in items if item is not None and to_land(tx, item)]
+                self.waiting += [key for key in found if key not in self.waiting]
+        return bool(self.waiting)
+
+    def land_all(self) -> bool:
+        """Land what waits, one at a time; tells whether any of it was settled."""
+        waiting, self.waiting = self.waiting, []
+        for key in waiting:
+            try:
+                done = not self.stop.is_set() and self.land(key)
+            except (WorkloopError, OSError) as failed:
+                self.tell(key, "failed", str(failed))
+                done = False
+            if not done:
+                self.waiting.append(key)
+        return len(self.waiting) < len(waiting)
+
+    def land(self, key: str) -> bool:
+        """Land one result; tells whether the matter is settled."""
+        landing = land_item(self.project, key, self.stop)
+        if landing is None:
+            return True
+        self.tell(key, landing.outcome.value, landing.reason)
+        return state_outcome(self.project, key, landing)
+
+    def tell(self, key: str, outcome: str, reason: str) -> None:
+        """Say what came of a landing, unless it was said already."""
+        if self.told.get(key) != outcome:
+            self.told[key] = outcome
+            self.project.tell("landing", {"key": key, "outcome": outcome, "reason": reason})
 
 
-def not_landed(project: Project) -> list[str]:
+def not_landed(tx: Reading, campaign_id: CampaignId) -> list[str]:
     """Return the keys of results that succeeded and have not been landed or refused, oldest first."""
     found: list[str] = []
-    with project.queue.store.read() as tx:
-        campaign = require_campaign(tx, project.queue.slug)
-        page = tx.items_list(campaign.id, (State.SUCCEEDED,), None, PAGE)
-        while page:
-            found += [item.key for item in page if to_land(tx, item)]
-            page = tx.items_list(campaign.id, (State.SUCCEEDED,), page[-1].id, PAGE)
+    page = tx.items_list(campaign_id, (State.SUCCEEDED,), None, PAGE)
+    while page:
+        found += [item.key for item in page if to_land(tx, item)]
+        page = tx.items_list(campaign_id, (State.SUCCEEDED,), page[-1].id, PAGE)
     return found
 
 
@@ -45,14 +100,13 @@ def to_land(tx: Reading, item: Item) -> bool:
     return not any(fact.kind in SETTLED_FACTS for fact in tx.facts_of(item.id))
 
 
-def land_item(project: Project, key: str) -> bool:
-    """Land one verified result and state what came of it; tells whether the matter is settled."""
+def land_item(project: Project, key: str, stop: threading.Event) -> Landing | None:
+    """Land one verified result after its guards passed on the merge; None when there is nothing to land any more."""
     with project.queue.store.read() as tx:
         item = require_item(tx, require_campaign(tx, project.queue.slug), key)
         if item.state is not State.SUCCEEDED or not to_land(tx, item):
-            return True
+            return None
         checks = tuple(check for check in contract_of(tx, item).checks if check.kind is CheckKind.GUARDS)
-    sha = item.candidate_sha or ""
 
     def guards(merge_sha: str) -> GuardVerdict:
         if not checks:
@@ -66,14 +120,13 @@ def land_item(project: Project, key: str) -> bool:
             now=project.now(),
             environment=project.check_environment,
         )
-        report = run_checks(project.repository, plan)
+        report = run_checks(project.repository, plan, stop=stop)
         red = [result.check_id for result in report.results if not result.green]
         return GuardVerdict(green=not red, reason=", ".join(red) or "all guards passed")
 
+    sha = item.candidate_sha or ""
     order = LandingOrder(item_id=id_text(item.id), attempt=item.fence, sha=sha, title=item.title, now=project.now())
-    landing = land(project.repository, order, guards)
-    project.tell("landing", {"key": key, "outcome": landing.outcome.value, "reason": landing.reason})
-    return state_outcome(project, key, landing)
+    return land(project.repository, order, guards)
 
 
 def state_outcome(project: Project, key: str, landing: Landing) -> bool:

@@ -1,66 +1,33 @@
 """The loop: claim what is ready, attend to it, and wait well when there is nothing to do."""
 
 import uuid
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from enum import StrEnum
 
 import anyio
 from anyio.abc import TaskGroup
 
 from workloop.domain.clock import SECOND_US, Instant, to_text
-from workloop.domain.errors import Fault, StoreUnavailable, WorkloopError
+from workloop.domain.errors import Fault, StoreUnavailable
 from workloop.domain.session import SessionReport
-from workloop.driver.attempt import LIMIT_UNKNOWN_US, release_infra, settled
-from workloop.driver.building import build
+from workloop.driver.attempt import LIMIT_UNKNOWN_US
 from workloop.driver.control import OPERATOR_STOP, Control
+from workloop.driver.handling import handle
 from workloop.driver.holding import Held, Lease, renewed
-from workloop.driver.landing import land_item, not_landed, wants_landing
+from workloop.driver.landing import Landings
 from workloop.driver.outcomes import CONSEQUENCES, LoopEnd
 from workloop.driver.project import Project, SessionKit
 from workloop.driver.recovery import holder_prefix, recover
+from workloop.driver.report import LoopEndReason, LoopOptions, LoopReport
 from workloop.driver.seam import run_sync
-from workloop.driver.verifying import verify
 from workloop.service.campaigns import tend
 from workloop.service.feed import changed
-from workloop.service.insights import poll
+from workloop.service.insights import Poll, poll
 from workloop.service.perform import perform, run_as_host
 
 FAULTS_MAX = 3
-FAULT_DELAY_US = 30 * SECOND_US
 RETRY_SECONDS = 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopOptions:
-    """When the loop ends by itself, and how much it does at once; the poll is in seconds."""
-
-    once: bool = False
-    sessions: int | None = None
-    parallel: int = 1
-    idle_poll_seconds: float = 60.0
-
-
-class LoopEndReason(StrEnum):
-    """Why the loop ended."""
-
-    DRAINED = "drained"
-    NOTHING = "nothing_claimable"
-    SESSIONS = "sessions_spent"
-    STOPPED = "stopped"
-    HARNESS = "harness_stopped"
-    FAULTS = "faults"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopReport:
-    """What a run did and why it ended."""
-
-    reason: LoopEndReason
-    attended: int
-    sessions: int
-    detail: str = ""
-    signal_number: int = 0
+LAND_AGAIN_SECONDS = 15.0
+TEND_SECONDS = 60.0
+SHORTEST_REST_SECONDS = 0.05
 
 
 class Loop:
@@ -73,14 +40,16 @@ class Loop:
         self.control = control
         self.nudged = anyio.Event()
         self.free = list(range(1, options.parallel + 1))
-        self.live: dict[int, Lease] = {}
+        self.live: dict[int, Lease | None] = {}
         self.attended = 0
         self.sessions = 0
         self.faults = 0
         self.paused_until: Instant | None = None
         self.stop_reason: LoopEndReason | None = None
         self.stop_detail = ""
-        self.to_land: list[str] = []
+        self.landings = Landings(project=project)
+        self.landing = False
+        self.land_again_at = self.tended_at = float("-inf")
         control.changed = self.nudge
 
     def nudge(self) -> None:
@@ -90,35 +59,50 @@ class Loop:
     async def run(self) -> LoopReport:
         """Recover, then work until there is a reason to end."""
         await run_sync(recover, self.project)
-        if await run_sync(wants_landing, self.project):
-            self.to_land = await run_sync(not_landed, self.project)
-        async with changed(self.project.queue.store) as wait, anyio.create_task_group() as watchers:
-            watchers.start_soon(self.watch, wait)
+        async with anyio.create_task_group() as watchers:
+            watchers.start_soon(self.watch)
             watchers.start_soon(self.end_when_forced)
             async with anyio.create_task_group() as attempts:
                 await self.turn_over(attempts)
-            await self.land_all()
+            if not self.control.forced.is_set() and await run_sync(self.landings.collect):
+                await run_sync(self.landings.land_all)
             watchers.cancel_scope.cancel()
         return self.report()
 
-    async def watch(self, wait: Callable[[], Awaitable[object]]) -> None:
-        """Look again whenever the store may have changed."""
+    async def watch(self) -> None:
+        """Look again whenever the store may have changed; a feed that breaks is taken up anew."""
         while True:
-            await wait()
-            self.nudge()
+            try:
+                async with changed(self.project.queue.store) as wait:
+                    while True:
+                        await wait()
+                        await self.notice()
+            except* Fault as broken:
+                self.project.tell("store", {"error": str(broken.exceptions[0])})
+            await anyio.sleep(RETRY_SECONDS)
+
+    async def notice(self) -> None:
+        """Let the turn look again, and end at once what is no longer ours."""
+        for lease in [lease for lease in self.live.values() if lease is not None and not lease.lost]:
+            await run_sync(lease.look, self.project.queue)
+        self.nudge()
 
     async def end_when_forced(self) -> None:
-        """End every running session when a person insists."""
+        """End every running session and check when a person insists."""
         await self.control.forced.wait()
+        self.landings.stop.set()
         for lease in self.live.values():
-            lease.stop.request(OPERATOR_STOP)
+            if lease is not None:
+                lease.stop.request(OPERATOR_STOP)
 
     async def turn_over(self, attempts: TaskGroup) -> None:
         """Take turns until there is a reason to end."""
         while not self.ending():
             self.nudged = anyio.Event()
+            began = self.project.now()
             try:
-                took = await self.turn(attempts)
+                looked = await run_sync(poll, self.project.queue)
+                took = await self.turn(attempts, looked)
             except StoreUnavailable as gone:
                 if not gone.retryable:
                     raise
@@ -126,33 +110,53 @@ class Loop:
                 await self.wait_at_most(RETRY_SECONDS)
                 continue
             if not took and not self.ending():
-                await self.rest()
+                await self.rest(looked, began)
 
-    async def turn(self, attempts: TaskGroup) -> bool:
-        """Do one round of upkeep, landing and claiming; tells whether anything was begun or finished."""
-        await run_sync(run_as_host, self.project.queue, self.project.host, "tend", tend)
-        landed = await self.land_all()
-        if not self.free or self.limited():
-            return landed
-        if self.options.sessions is not None and self.begun() >= self.options.sessions:
-            if not self.live:
-                self.stop(LoopEndReason.SESSIONS, f"{self.sessions} sessions were spent")
-            return landed
-        held = await self.take()
+    async def turn(self, attempts: TaskGroup, looked: Poll) -> bool:
+        """Do one round of upkeep, landing and claiming; tells whether anything was claimed."""
+        await self.tend_when_due(looked)
+        if await run_sync(self.landings.collect) and not self.landing and anyio.current_time() >= self.land_again_at:
+            self.landing = True
+            attempts.start_soon(self.land)
+        if not self.free or self.limited() or self.spent():
+            return False
+        held = await self.take(looked)
         if held is not None:
-            attempts.start_soon(self.attend, held, self.free.pop(0))
+            slot = self.free.pop(0)
+            self.live[slot] = None
+            attempts.start_soon(self.attend, held, slot)
             return True
-        if self.options.once and not self.live and not landed:
+        if self.options.once and not self.live and not self.landing:
             self.stop(LoopEndReason.DRAINED if self.attended else LoopEndReason.NOTHING, "nothing more is claimable")
-        return landed
+        return False
 
-    def begun(self) -> int:
-        """Return how many sessions were spent or may still be begun by what runs."""
-        return self.sessions + len(self.live)
+    async def tend_when_due(self, looked: Poll) -> None:
+        """Keep the campaign's house: lapsed claims at once, old answers now and then."""
+        if looked.stale_claimable or anyio.current_time() >= self.tended_at + TEND_SECONDS:
+            await run_sync(run_as_host, self.project.queue, self.project.host, "tend", tend)
+            self.tended_at = anyio.current_time()
 
-    async def take(self) -> Held | None:
+    async def land(self) -> None:
+        """Land what waits, beside the sessions; what could not land yet is tried again a little later."""
+        try:
+            settled = await run_sync(self.landings.land_all)
+        finally:
+            self.landing = False
+        pause = min(LAND_AGAIN_SECONDS, self.options.idle_poll_seconds)
+        self.land_again_at = float("-inf") if settled else anyio.current_time() + pause
+        self.nudge()
+
+    def spent(self) -> bool:
+        """Tell whether no further session may begin, and end when that holds for good."""
+        most = self.options.sessions
+        if most is None or self.sessions + len(self.live) < most:
+            return False
+        if not self.live:
+            self.stop(LoopEndReason.SESSIONS, f"{self.sessions} sessions were spent")
+        return True
+
+    async def take(self, looked: Poll) -> Held | None:
         """Claim the next item for a session that does not exist yet; no session starts without work."""
-        looked = await run_sync(poll, self.project.queue)
         if looked.paused or not (looked.claimable or looked.stale_claimable):
             return None
         session_id = str(uuid.UUID(int=self.project.ids.bits(128), version=4))
@@ -173,32 +177,28 @@ class Loop:
         try:
             async with renewed(self.project.queue, self.project.host, held) as lease:
                 self.live[slot] = lease
-                if self.control.forced.is_set():
+                if self.ending():
                     lease.stop.request(OPERATOR_STOP)
-                failure = await self.guarded(held, lease)
-            if failure is not None:
-                await self.give_back(held, failure)
-            await self.after(held)
+                handled = await handle(self.project, self.kit, lease, self.faults)
+            if handled.fault:
+                self.count_fault(handled.fault)
+            else:
+                self.attended += 1
+                self.faults = 0
+            if handled.report is not None:
+                self.sessions += 1
+                self.heed(handled.report)
         finally:
-            self.live.pop(slot, None)
+            self.live.pop(slot)
             self.free.append(slot)
             self.free.sort()
             self.nudge()
 
-    async def guarded(self, held: Held, lease: Lease) -> Exception | None:
-        """Build or verify; returns what went wrong on the host's side, if anything did."""
-        try:
-            report = await (verify if held.role == "verify" else build)(self.project, self.kit, held, lease)
-        except (WorkloopError, OSError) as failed:
-            return failed
-        self.attended += 1
-        self.faults = 0
-        if report is not None:
-            self.sessions += 1
-            self.heed(report)
-        elif lease.stop.requested.is_set() and not lease.lost and not await settled(self.project, held):
-            await run_sync(release_infra, self.project, held, lease.stop.reason, None)
-        return None
+    def count_fault(self, fault: str) -> None:
+        """End the loop when too many attempts in a row failed on this side."""
+        self.faults += 1
+        if self.faults >= FAULTS_MAX:
+            self.stop(LoopEndReason.FAULTS, f"{self.faults} attempts in a row failed on this side: {fault}")
 
     def heed(self, report: SessionReport) -> None:
         """Draw the loop's own consequence of a session's class."""
@@ -213,47 +213,24 @@ class Loop:
             case LoopEnd.NEXT:
                 return
 
-    async def give_back(self, held: Held, failure: Exception) -> None:
-        """Return an item that the host could not attend to; too many in a row end the loop."""
-        self.faults += 1
-        self.project.tell("fault", {"key": held.key, "error": str(failure)})
-        later = Instant(self.project.now() + FAULT_DELAY_US * 2 ** (self.faults - 1))
-        if not await settled(self.project, held):
-            await run_sync(release_infra, self.project, held, str(failure), later)
-        if self.faults >= FAULTS_MAX:
-            self.stop(LoopEndReason.FAULTS, f"{self.faults} attempts in a row failed on this side: {failure}")
-
-    async def after(self, held: Held) -> None:
-        """Queue the landing of a root that a settle may have finished."""
-        if await run_sync(wants_landing, self.project) and held.root not in self.to_land:
-            self.to_land.append(held.root)
-
-    async def land_all(self) -> bool:
-        """Land what was verified, one at a time; tells whether anything was settled."""
-        waiting, self.to_land = self.to_land, []
-        for key in waiting:
-            try:
-                done = await run_sync(land_item, self.project, key)
-            except Fault as failed:
-                self.project.tell("fault", {"key": key, "error": str(failed)})
-                done = False
-            if not done:
-                self.to_land.append(key)
-        return len(self.to_land) < len(waiting)
-
     def limited(self) -> bool:
-        """Tell whether a usage limit still holds."""
+        """Tell whether a usage limit still holds; a run that is to end by itself does not wait for its reset."""
         if self.paused_until is not None and self.project.now() >= self.paused_until:
             self.paused_until = None
-        return self.paused_until is not None
+        if self.paused_until is None:
+            return False
+        if self.options.once and not self.live:
+            self.stop(LoopEndReason.LIMITED, f"the usage limit holds until {to_text(self.paused_until)}")
+        return True
 
-    async def rest(self) -> None:
-        """Wait for a change, a person, or the next time something is due."""
-        looked = await run_sync(poll, self.project.queue)
-        instants = [at for at in (looked.next_wake, self.paused_until) if at is not None]
+    async def rest(self, looked: Poll, began: Instant) -> None:
+        """Wait for a change, a person, or the next time something is due; what was due before is not ours to take."""
         seconds = self.options.idle_poll_seconds
+        if self.landings.waiting:
+            seconds = min(seconds, LAND_AGAIN_SECONDS)
+        instants = [at for at in (looked.next_wake, self.paused_until) if at is not None and at > began]
         if instants:
-            seconds = min(seconds, max(0.05, (min(instants) - self.project.now()) / SECOND_US))
+            seconds = min(seconds, max(SHORTEST_REST_SECONDS, (min(instants) - self.project.now()) / SECOND_US))
         await self.wait_at_most(seconds)
 
     async def wait_at_most(self, seconds: float) -> None:

@@ -57,3 +57,5 @@ CONSEQUENCES: Final[dict[SessionClass, Consequence]] = {
     SessionClass.CRASHED: row(R, LoopEnd.NEXT, "begin anew: the session's process died"),
     SessionClass.STOPPED: row(INFRA, LoopEnd.NEXT, "go on: the operator stopped the session"),
 }
+
+HOST_ADVICE: Final = frozenset(row.next_action for row in CONSEQUENCES.values())

@@ -27,7 +27,12 @@ LOCK_NAME = "loop.lock"
 
 def holder_prefix(project: Project) -> str:
     """Return what the names of this loop's worker slots begin with."""
-    return f"loop@{socket.gethostname()}:{project.folder.name}/"
+    return f"loop@{host_name(project)}/"
+
+
+def host_name(project: Project) -> str:
+    """Return the name of this project on this machine."""
+    return f"{socket.gethostname()}:{project.folder.name}"
 
 
 @contextmanager

@@ -8,16 +8,16 @@ import anyio
 
 from workloop.domain.checks import CheckResult
 from workloop.domain.contract import Candidate, OutcomeKind
-from workloop.domain.errors import IntegrityFault, Refusal
+from workloop.domain.errors import IntegrityFault, Refusal, WorkloopError
 from workloop.domain.ids import id_text
 from workloop.domain.item import Verification
 from workloop.domain.session import SessionReport
 from workloop.domain.verdict import Outcome
-from workloop.driver.attempt import Scene, conclude, run
+from workloop.driver.attempt import Scene, conclude, insist, run
 from workloop.driver.brief import brief
 from workloop.driver.building import lineage_facts
 from workloop.driver.holding import Held, Lease
-from workloop.driver.judging import HostWord, Judgement, judge, receipts
+from workloop.driver.judging import HostWord, Judgement, judge, judge_unchecked, nothing_examined, receipts
 from workloop.driver.project import Project, SessionKit
 from workloop.driver.seam import run_sync
 from workloop.runner.checks import CheckPlan, CheckReport, run_checks
@@ -25,6 +25,7 @@ from workloop.runner.gitfacts import changed_paths, commit_of, is_ancestor
 from workloop.runner.lineage import base_of
 from workloop.runner.registry import Workspace
 from workloop.runner.removal import discard_checkout
+from workloop.runner.repository import integration_tip
 from workloop.runner.workspace import clean_checkout
 from workloop.service.attaching import attach
 from workloop.service.completing import Completion, complete
@@ -40,28 +41,24 @@ class HostRound:
     judgement: Judgement
 
 
-async def verify(project: Project, kit: SessionKit, held: Held, lease: Lease) -> SessionReport | None:
+async def verify(project: Project, kit: SessionKit, lease: Lease) -> SessionReport | None:
     """Verify a candidate and end the claim; no session is spent on one that the host's checks reject."""
+    held = lease.held
     candidate = candidate_of(held)
-    seen = await host_round(project, held, lease, candidate)
+    seen = await host_round(project, lease, candidate)
     if lease.stop.requested.is_set():
         return None
-    await run_sync(keep_receipts, project, held, seen.results)
+    await insist(lease, keep_receipts, project, held, seen.results)
     project.tell("checked", {"key": held.key, "word": seen.judgement.word.value, "failed": list(seen.judgement.failed)})
-    if await run_sync(host_verdict, project, held, seen):
+    if await insist(lease, host_verdict, project, held, seen):
         return None
     checkout = await run_sync(fresh_checkout, project, held, candidate)
-    scene = Scene(
-        cwd=project.repository.path if checkout is None else checkout.path,
-        prompt=brief(held, base=seen.base, receipts=seen.results),
-        read_only=True,
-    )
+    prompt = brief(held, base=seen.base, receipts=seen.results)
     try:
-        report = await run(project, kit, held, lease, scene)
-        await conclude(project, held, lease, report)
+        report = await run(project, kit, lease, Scene(cwd=checkout.path, prompt=prompt, read_only=True))
+        await conclude(project, lease, report)
     finally:
-        if checkout is not None:
-            await run_sync(discard_checkout, project.repository, checkout)
+        await run_sync(discard_checkout, project.repository, checkout)
     return report
 
 
@@ -72,17 +69,27 @@ def candidate_of(held: Held) -> Candidate:
     return held.contract.candidate
 
 
-async def host_round(project: Project, held: Held, lease: Lease, candidate: Candidate) -> HostRound:
+async def host_round(project: Project, lease: Lease, candidate: Candidate) -> HostRound:
     """Look at the candidate and run the contract's checks; ends early when the lease is lost."""
     if candidate.kind is not OutcomeKind.COMMIT:
-        return HostRound(base="", results=(), judgement=Judgement(word=HostWord.GREEN))
+        return HostRound(base="", results=(), judgement=judge_unchecked(lease.held.contract))
     halt = threading.Event()
-    found: list[HostRound] = []
+    seen: list[HostRound | WorkloopError | OSError] = []
     async with anyio.create_task_group() as group:
         group.start_soon(halt_when_stopped, lease, halt)
-        found.append(await run_sync(check_candidate, project, held, candidate.ref, halt))
+        seen.append(await run_sync(attempted, project, lease.held, candidate.ref, halt))
         group.cancel_scope.cancel()
-    return found[0]
+    if isinstance(seen[0], HostRound):
+        return seen[0]
+    raise seen[0]
+
+
+def attempted(project: Project, held: Held, sha: str, halt: threading.Event) -> "HostRound | WorkloopError | OSError":
+    """Check a candidate; a failure is handed back, so that no task group wraps it."""
+    try:
+        return check_candidate(project, held, sha, halt)
+    except (WorkloopError, OSError) as failed:
+        return failed
 
 
 async def halt_when_stopped(lease: Lease, halt: threading.Event) -> None:
@@ -144,6 +151,9 @@ def host_verdict(project: Project, held: Held, seen: HostRound) -> bool:
         case HostWord.GREEN:
             if held.contract.verification is not Verification.HOST:
                 return False
+            if not seen.results:
+                settle(project, held, Outcome.INCONCLUSIVE, nothing_examined(), final=True)
+                return True
             settle(project, held, Outcome.PASSED, judgement)
         case HostWord.REJECTED:
             settle(project, held, Outcome.REJECTED, judgement)
@@ -167,9 +177,8 @@ def settle(project: Project, held: Held, outcome: Outcome, judgement: Judgement,
     run_as_host(project.queue, project.host, "complete", lambda call: complete(call, done))
 
 
-def fresh_checkout(project: Project, held: Held, candidate: Candidate) -> Workspace | None:
-    """Make the clean checkout a verifier session stands in; none for a result that is not a commit."""
-    if candidate.kind is not OutcomeKind.COMMIT:
-        return None
+def fresh_checkout(project: Project, held: Held, candidate: Candidate) -> Workspace:
+    """Make the clean checkout a verifier session stands in; of the integration branch for what is not a commit."""
+    sha = candidate.ref if candidate.kind is OutcomeKind.COMMIT else integration_tip(project.repository)
     path = project.repository.folder("verify") / f"{held.item_id}-{held.attempt}"
-    return clean_checkout(project.repository, candidate.ref, path, created=project.now(), item_id=held.item_id)
+    return clean_checkout(project.repository, sha, path, created=project.now(), item_id=held.item_id)

@@ -14,7 +14,7 @@ from workloop.client import LocalClient
 from workloop.config import Settings, parse, place_of
 from workloop.domain.reader import Json
 from workloop.domain.settings import read_settings
-from workloop.driver.loop import LoopOptions
+from workloop.driver.report import LoopOptions
 from workloop.interfaces.serving import make_endpoint
 from workloop.service.call import Queue
 from workloop.service.campaigns import create_campaign

@@ -44,7 +44,7 @@ class CommandConfig:
 class CommandHarness:
     """Any program: 0 is clean, 75 limited, 77 not logged in, anything else failed."""
 
-    capabilities = Capabilities(reports_cost=True, reports_reset=True)
+    capabilities = Capabilities(reports_cost=True, reports_reset=True, hands_in_head=True)
 
     def __init__(self, config: CommandConfig) -> None:
         if not config.argv:

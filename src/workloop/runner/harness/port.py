@@ -19,6 +19,7 @@ class Capabilities:
     cost_cap: bool = False
     per_run_mcp: bool = False
     permission_policy: bool = False
+    hands_in_head: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,61 @@
+"""How one claim is seen through, so that nothing that goes wrong under it reaches the loop."""
+
+import traceback
+from dataclasses import dataclass
+
+from workloop.domain.clock import SECOND_US, Instant
+from workloop.domain.errors import Refusal, StoreUnavailable, WorkloopError
+from workloop.domain.session import SessionReport
+from workloop.driver.attempt import insist, release_infra, settled
+from workloop.driver.building import build
+from workloop.driver.holding import Lease
+from workloop.driver.project import Project, SessionKit
+from workloop.driver.verifying import verify
+
+FAULT_DELAY_US = 30 * SECOND_US
+TRACE_LINES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handled:
+    """What became of a claim: the session's report if one was spent, and what went wrong on the host's side."""
+
+    report: SessionReport | None = None
+    fault: str = ""
+
+
+async def handle(project: Project, kit: SessionKit, lease: Lease, faults: int) -> Handled:
+    """Build or verify under a claim, and give the item back when the host could not; records whatever is raised."""
+    if lease.stop.requested.is_set():
+        await give_back(project, lease, lease.stop.reason, None)
+        return Handled()
+    try:
+        report = await (verify if lease.held.role == "verify" else build)(project, kit, lease)
+    except Exception as failed:
+        fault = "" if lease.lost else describe(failed)
+        project.tell("fault" if fault else "lost", {"key": lease.held.key, "error": fault or lease.reason})
+        later = Instant(project.now() + FAULT_DELAY_US * 2**faults)
+        await give_back(project, lease, describe(failed), later)
+        return Handled(fault=fault)
+    if lease.lost:
+        project.tell("lost", {"key": lease.held.key, "error": lease.reason})
+    elif report is None and lease.stop.requested.is_set():
+        await give_back(project, lease, lease.stop.reason, None)
+    return Handled(report=report)
+
+
+async def give_back(project: Project, lease: Lease, reason: str, later: Instant | None) -> None:
+    """Release an item that is still held; a claim that cannot be ended now ends with its lease."""
+    try:
+        if not lease.lost and not await settled(project, lease):
+            await insist(lease, release_infra, project, lease.held, reason, later)
+    except (Refusal, StoreUnavailable) as refused:
+        project.tell("refused", {"key": lease.held.key, "error": str(refused)})
+
+
+def describe(failed: Exception) -> str:
+    """Say what failed; of an unforeseen failure also where."""
+    if isinstance(failed, WorkloopError | OSError):
+        return str(failed)
+    where = "".join(traceback.format_exception(failed)[-TRACE_LINES:]).strip()
+    return f"{type(failed).__name__}: {failed}; {where}"
