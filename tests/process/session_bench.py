@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import textwrap
+import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ class Bench:
     folder: Path
     events: list[SessionEvent] = field(default_factory=list)
     stop: StopRequest = field(default_factory=StopRequest)
-    session_id: str = "11111111-2222-3333-4444-555555555555"
+    session_id: str = field(default_factory=lambda: str(uuid.uuid4()))  # tests at the same time share no marker
 
     def __post_init__(self) -> None:
         for path in (self.cwd, self.session_dir):

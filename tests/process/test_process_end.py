@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import uuid
 from pathlib import Path
 
 import anyio
@@ -14,7 +15,7 @@ import pytest
 
 from workloop.domain.errors import Fault
 from workloop.runner.pidfile import NAME, end_leftovers
-from workloop.runner.process import Child, ExitStatus, StopLadder, receive, spawn
+from workloop.runner.process import Child, ExitStatus, StopLadder, spawn
 from workloop.runner.processtable import Identity, row_of, send
 
 pytestmark = pytest.mark.anyio
@@ -27,11 +28,11 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def start(folder: Path, program: str, *, session_id: str = "session-1", clean: bool = False) -> Child:
+def start(folder: Path, program: str, *, clean: bool = False) -> Child:
     env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
     argv = (sys.executable, "-I", "-S", "-c", textwrap.dedent(program))
     return spawn(
-        ("env", "-i", *argv) if clean else argv, env=env, cwd=folder, session_dir=folder, session_id=session_id
+        ("env", "-i", *argv) if clean else argv, env=env, cwd=folder, session_dir=folder, session_id=str(uuid.uuid4())
     )
 
 
@@ -39,7 +40,7 @@ async def line_of(child: Child) -> str:
     with anyio.fail_after(BOUND_SECONDS):
         text = b""
         while not text.endswith(b"\n"):
-            text += await receive(child.stdout)
+            text += await child.stdout.receive()
     return text.decode().strip()
 
 
@@ -159,8 +160,8 @@ async def test_swept_orphan_leaves_no_zombie_with_us(tmp_path: Path) -> None:
 async def test_process_of_another_session_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    one = start(tmp_path / "a", ORPHAN, session_id="one")
-    other = start(tmp_path / "b", ORPHAN, session_id="other")
+    one = start(tmp_path / "a", ORPHAN)
+    other = start(tmp_path / "b", ORPHAN)
     await line_of(one)
     orphan = identity(int(await line_of(other)))
     death = await one.end(QUICK)
@@ -213,6 +214,36 @@ async def test_written_processes_are_gone_once_death_is_proven(tmp_path: Path) -
     assert not (tmp_path / NAME).exists()
 
 
+async def test_look_that_comes_after_the_end_does_not_bring_the_file_back(tmp_path: Path) -> None:
+    child = start(tmp_path, GRANDCHILD)
+    await line_of(child)
+    async with anyio.create_task_group() as group:
+        for _ in range(20):
+            group.start_soon(child.look)
+        await child.end(QUICK)
+        for _ in range(20):
+            group.start_soon(child.look)
+    child.close()
+    assert not (tmp_path / NAME).exists()
+
+
+async def test_what_was_written_before_the_end_is_read_though_a_stranger_holds_the_pipe(tmp_path: Path) -> None:
+    program = """
+        import time
+        print("last words", flush=True)
+        while True: time.sleep(60)
+    """
+    child = start(tmp_path, program)
+    stranger = os.open(f"/proc/{child.popen.pid}/fd/1", os.O_WRONLY)
+    with anyio.fail_after(BOUND_SECONDS):
+        await anyio.wait_readable(child.stdout.descriptor)
+    await child.end(QUICK)
+    assert await line_of(child) == "last words"
+    assert await child.stdout.receive() == b""
+    child.close()
+    os.close(stranger)
+
+
 async def test_child_sees_default_signals_empty_stdin_and_only_the_given_environment(tmp_path: Path) -> None:
     program = """
         import os, signal, sys
@@ -234,7 +265,7 @@ async def test_program_is_run_with_broken_pipes_deadly(tmp_path: Path) -> None:
         env={"PATH": os.environ["PATH"]},
         cwd=tmp_path,
         session_dir=tmp_path,
-        session_id="s",
+        session_id=str(uuid.uuid4()),
     )
     ignored = int((await line_of(child)).split()[1], 16)
     assert not ignored & (1 << (signal.SIGPIPE - 1))
@@ -244,22 +275,22 @@ async def test_program_is_run_with_broken_pipes_deadly(tmp_path: Path) -> None:
 
 async def test_missing_program_is_a_typed_fault(tmp_path: Path) -> None:
     with pytest.raises(Fault) as caught:
-        spawn(("no-such-program",), env={}, cwd=tmp_path, session_dir=tmp_path, session_id="s")
+        spawn(("no-such-program",), env={}, cwd=tmp_path, session_dir=tmp_path, session_id="never-started")
     assert caught.value.code == "HARNESS_MISSING"
     assert not (tmp_path / NAME).exists()
 
 
 PARENT = """
-import os, sys, time
+import os, sys, time, uuid
 from pathlib import Path
 sys.path[:0] = {path!r}
-from workloop.runner.process import receive, spawn
+from workloop.runner.process import spawn
 import anyio
 folder = Path({folder!r})
 async def main():
     child = spawn((sys.executable, "-I", "-S", "-c", {program!r}), env={{"PATH": os.environ["PATH"]}},
-                  cwd=folder, session_dir=folder, session_id="of-a-dead-loop")
-    told = await receive(child.stdout)
+                  cwd=folder, session_dir=folder, session_id=str(uuid.uuid4()))
+    told = await child.stdout.receive()
     if {looks!r}:
         await child.look()
     print(child.popen.pid, told.decode().strip(), flush=True)

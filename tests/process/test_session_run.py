@@ -136,30 +136,10 @@ async def test_pipe_that_a_grandchild_holds_after_its_parent_ended_does_not_hold
 
 
 async def test_harness_that_lives_on_after_its_result_is_ended_and_clean(bench: Bench) -> None:
-    steps = ({"say": "done"}, {"emit": {"type": "finished", "reason": "over"}}, {"deaf": True}, {"hang": True})
+    steps = ({"deaf": True}, {"say": "done"}, {"emit": {"type": "finished", "reason": "over"}}, {"hang": True})
     report = await bench.run(bench.script(*steps))
     assert (report.session_class, report.final_text) == (SessionClass.CLEAN, "done")
     assert report.signal == signal.SIGKILL
-
-
-async def test_agent_that_goes_on_after_a_result_is_not_cut_off(bench: Bench) -> None:
-    steps = (
-        {"emit": {"type": "finished", "reason": "a turn"}},
-        {"say": "one more thing"},
-        {"touch": str(bench.folder / "on")},
-        {"wait_for": str(bench.folder / "go")},
-        {"say": "really done"},
-    )
-    async with anyio.create_task_group() as group:
-
-        async def let_go() -> None:
-            await wait_for(bench.folder / "on")
-            await anyio.sleep(3 * PATIENT.finish_grace_seconds)
-            (bench.folder / "go").touch()
-
-        group.start_soon(let_go)
-        report = await bench.run(bench.script(*steps))
-        assert (report.session_class, report.final_text) == (SessionClass.CLEAN, "really done")
 
 
 RETRIES = """
@@ -186,7 +166,7 @@ async def test_session_that_never_stops_talking_ends_at_the_wall(bench: Bench) -
 
 async def test_session_that_waits_out_a_limit_is_limited_not_hung(bench: Bench) -> None:
     limit = {"emit": {"type": "limit", "kind": "window", "reset_at": "2030-01-01T00:00:00Z"}}
-    report = await bench.run(bench.script({"say": "hm"}, limit, {"hang": True}), replace(PATIENT, quiet_seconds=0.6))
+    report = await bench.run(bench.script({"say": "hm"}, limit, {"hang": True}), replace(PATIENT, quiet_seconds=3))
     assert report.session_class is SessionClass.LIMITED
     assert report.reset_at == 1_893_456_000_000_000
 

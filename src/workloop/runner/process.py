@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 import anyio
+import anyio.lowlevel
 
 from workloop.domain.errors import Fault
 from workloop.runner import exec_shim
@@ -22,6 +23,7 @@ from workloop.runner.processtable import Identity, row_of, send
 
 CHUNK_BYTES = 65_536
 POLL_SECONDS = 0.05
+REST_BYTES_MAX = 8 * 1024 * 1024
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -58,19 +60,8 @@ class Child:
         self.popen = popen
         self.family = family
         self.pid_file = pid_file
-        self.streams = [stream.fileno() for stream in (popen.stdout, popen.stderr) if stream is not None]
-        for descriptor in self.streams:
-            os.set_blocking(descriptor, False)
-
-    @property
-    def stdout(self) -> int:
-        """Return the descriptor of the child's standard output."""
-        return self.streams[0]
-
-    @property
-    def stderr(self) -> int:
-        """Return the descriptor of the child's standard error."""
-        return self.streams[1]
+        self.proven_dead = False
+        self.stdout, self.stderr = (pipe_of(stream) for stream in (popen.stdout, popen.stderr))
 
     @property
     def status(self) -> ExitStatus | None:
@@ -92,7 +83,8 @@ class Child:
     async def look(self) -> None:
         """Remember the descendants that are there now, also on disk for the next loop."""
         await anyio.to_thread.run_sync(self.family.tidy)
-        self.pid_file.write(self.family.known.values())
+        if not self.proven_dead:  # a look that began before the end must not bring the file back
+            self.pid_file.write(self.family.known.values())
 
     async def end(self, ladder: StopLadder) -> Death:
         """End the child and all it started, and prove it; not to be interrupted by anybody."""
@@ -102,10 +94,12 @@ class Child:
             if self.status is None:
                 await self.climb(ladder)
             killed = await self.sweep(ladder.kill_seconds)
-        proven = killed is not None and self.status is not None
-        if proven:
+        self.proven_dead = killed is not None and self.status is not None
+        if self.proven_dead:
             self.pid_file.remove()
-        return Death(status=self.status, survivors_killed=len(killed or ()), proven=proven)
+        for pipe in (self.stdout, self.stderr):
+            pipe.writers_are_dead()
+        return Death(status=self.status, survivors_killed=len(killed or ()), proven=self.proven_dead)
 
     async def climb(self, ladder: StopLadder) -> None:
         """Ask the child to end, first kindly, until it has or the rungs are used up."""
@@ -143,6 +137,14 @@ class Child:
                 stream.close()
 
 
+def pipe_of(stream: IO[bytes] | None) -> "Pipe":
+    """Return a stream of a child, made fit for waiting."""
+    if stream is None:
+        raise AssertionError("the child was started without its pipes")
+    os.set_blocking(stream.fileno(), False)
+    return Pipe(stream.fileno())
+
+
 async def wait_for_exit(pid: int) -> None:
     """Wait until a process has ended, without taking its status."""
     try:
@@ -155,12 +157,42 @@ async def wait_for_exit(pid: int) -> None:
         os.close(handle)
 
 
-async def receive(descriptor: int) -> bytes:
-    """Return the next bytes of a child's stream; empty at its end."""
-    while True:
-        await anyio.wait_readable(descriptor)
-        with suppress(BlockingIOError):
-            return os.read(descriptor, CHUNK_BYTES)
+class Pipe:
+    """One of a child's streams, read to its end, or to what is in it once everybody who could write is dead."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.rest: int | None = None
+        self.waiting: anyio.CancelScope | None = None
+
+    async def receive(self) -> bytes:
+        """Return the next bytes; empty at the end."""
+        while self.rest is None or self.rest > 0:
+            await self.wait()
+            try:
+                data = os.read(self.descriptor, CHUNK_BYTES)
+            except BlockingIOError:
+                if self.rest is None:
+                    continue
+                break
+            self.rest = None if self.rest is None else self.rest - len(data)
+            return data
+        return b""
+
+    async def wait(self) -> None:
+        """Wait for bytes, unless nobody is left to write any."""
+        if self.rest is not None:
+            await anyio.lowlevel.checkpoint()
+            return
+        with anyio.CancelScope() as self.waiting:
+            await anyio.wait_readable(self.descriptor)
+        self.waiting = None
+
+    def writers_are_dead(self) -> None:
+        """Read what is there and then take it for the end, even if a stranger still holds the pipe."""
+        self.rest = REST_BYTES_MAX
+        if self.waiting is not None:
+            self.waiting.cancel()
 
 
 def spawn(argv: tuple[str, ...], *, env: Mapping[str, str], cwd: Path, session_dir: Path, session_id: str) -> Child:

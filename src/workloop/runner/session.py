@@ -11,7 +11,7 @@ from workloop.domain.session import DETAIL_CHARACTERS_MAX, SessionClass, Session
 from workloop.runner.framing import TailBuffer
 from workloop.runner.harness.port import Ending, Harness, LaunchRequest
 from workloop.runner.intake import Archive, EventSink, Intake, Totals
-from workloop.runner.process import Child, Death, ExitStatus, receive, spawn
+from workloop.runner.process import Child, Death, ExitStatus, spawn
 from workloop.runner.watch import Cause, SessionLimits, Watch
 
 STREAM_NAME = "stream.jsonl"
@@ -90,8 +90,7 @@ class Session:
                 group.start_soon(self.keep_looking)
                 cause = await self.wait_for_end(stop)
                 self.death = await self.child.end(self.watch.limits.ladder)
-                with anyio.move_on_after(self.watch.limits.finish_grace_seconds):
-                    await self.drained.wait()
+                await self.drained.wait()
                 group.cancel_scope.cancel()
         except ExceptionGroup as failures:
             raise first_cause(failures) from failures
@@ -156,13 +155,13 @@ class Session:
 
     async def drain_stdout(self) -> None:
         """Turn standard output into events."""
-        while data := await receive(self.child.stdout):
+        while data := await self.child.stdout.receive():
             await self.take(*self.intake.feed(data, now_us()))
         await self.take(*self.intake.finish(now_us()))
 
     async def drain_stderr(self) -> None:
         """Keep the end of standard error."""
-        while data := await receive(self.child.stderr):
+        while data := await self.child.stderr.receive():
             self.stderr.feed(data)
 
     async def take(self, lines: int, events: list[SessionEvent]) -> None:
