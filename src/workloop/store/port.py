@@ -6,21 +6,25 @@ was made from and changes nothing, returning False, when the row has moved on. L
 everything back. All operations raise StoreUnavailable or IntegrityFault and nothing of the database's library.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Protocol
+from __future__ import annotations
 
-from workloop.domain.campaign import Campaign, CampaignSettings
-from workloop.domain.clock import Instant
-from workloop.domain.evidence import Evidence
-from workloop.domain.happening import Event, NewEvent
-from workloop.domain.ids import CampaignId, EventId, Fence, ItemId
-from workloop.domain.item import Item, Role, State
-from workloop.domain.lane import Lane, LaneGrant
-from workloop.domain.lease import Claim
-from workloop.domain.question import Fact, Question
-from workloop.domain.verdict import CandidateRow, Verdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from workloop.domain.campaign import Campaign, CampaignSettings
+    from workloop.domain.clock import Instant
+    from workloop.domain.evidence import Evidence
+    from workloop.domain.happening import Event, NewEvent
+    from workloop.domain.ids import CampaignId, EventId, Fence, ItemId
+    from workloop.domain.item import Item, Role, State
+    from workloop.domain.lane import Lane, LaneGrant
+    from workloop.domain.lease import Claim
+    from workloop.domain.question import Fact, Question
+    from workloop.domain.verdict import CandidateRow, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

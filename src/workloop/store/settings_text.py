@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
 
 from workloop.domain.campaign import CampaignSettings, Ceilings, Independence, Landing
@@ -27,8 +28,9 @@ def settings_text(settings: CampaignSettings) -> str:
     return json.dumps(values, **JSON_OPTIONS)
 
 
+@lru_cache(maxsize=8)
 def settings_from_text(text: str) -> CampaignSettings:
-    """Read back what settings_text wrote."""
+    """Read back what settings_text wrote; every transaction needs it, and it seldom changes."""
     values: dict[str, Any] = json.loads(text)
     return CampaignSettings(
         slots=values["slots"],

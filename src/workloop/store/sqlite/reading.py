@@ -1,20 +1,29 @@
 """How each read of the port is asked of SQLite."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
 
-from workloop.domain.campaign import Campaign
-from workloop.domain.clock import Instant
-from workloop.domain.evidence import Evidence
-from workloop.domain.happening import Event
-from workloop.domain.ids import CampaignId, EventId, Fence, ItemId
-from workloop.domain.item import Item, Role, State
-from workloop.domain.lane import Lane, LaneGrant
-from workloop.domain.lease import Claim
-from workloop.domain.question import Fact, Question
-from workloop.domain.verdict import CandidateRow, Verdict
-from workloop.store.port import Count, Edge, Request, Slot, Waiting
+from typing import TYPE_CHECKING
+
+from workloop.domain.ids import EventId
+from workloop.domain.item import State
+from workloop.store.port import Count, Waiting
 from workloop.store.sqlite import rows
-from workloop.store.sqlite.connection import Connection
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from workloop.domain.campaign import Campaign
+    from workloop.domain.clock import Instant
+    from workloop.domain.evidence import Evidence
+    from workloop.domain.happening import Event
+    from workloop.domain.ids import CampaignId, Fence, ItemId
+    from workloop.domain.item import Item, Role
+    from workloop.domain.lane import Lane, LaneGrant
+    from workloop.domain.lease import Claim
+    from workloop.domain.question import Fact, Question
+    from workloop.domain.verdict import CandidateRow, Verdict
+    from workloop.store.port import Edge, Request, Slot
+    from workloop.store.sqlite.connection import Connection
 
 LISTS = {State.PENDING: "items_pending", State.IN_PROGRESS: "items_in_progress"}
 
@@ -157,50 +166,72 @@ class SqliteReading:
 
     def evidence_of(self, item_id: ItemId) -> list[Evidence]:
         """Return all evidence of an item's claims, oldest first."""
-        return [rows.read_evidence(row) for row in self.every(self.queries["evidence_of"], (item_id,))]
+        from workloop.store.sqlite import records
+
+        return [records.read_evidence(row) for row in self.every(self.queries["evidence_of"], (item_id,))]
 
     def candidates_of(self, root_id: ItemId) -> list[CandidateRow]:
         """Return a root's candidates by round."""
-        return [rows.read_candidate(row) for row in self.every(self.queries["candidates_of"], (root_id,))]
+        from workloop.store.sqlite import records
+
+        return [records.read_candidate(row) for row in self.every(self.queries["candidates_of"], (root_id,))]
 
     def verdicts_of(self, root_id: ItemId) -> list[Verdict]:
         """Return a root's closing verdicts by round."""
-        return [rows.read_verdict(row) for row in self.every(self.queries["verdicts_of"], (root_id,))]
+        from workloop.store.sqlite import records
+
+        return [records.read_verdict(row) for row in self.every(self.queries["verdicts_of"], (root_id,))]
 
     def question_open(self, item_id: ItemId) -> Question | None:
         """Return an item's open question."""
+        from workloop.store.sqlite import records
+
         row = self.one(self.queries["question_open"], (item_id,))
-        return None if row is None else rows.read_question(row)
+        return None if row is None else records.read_question(row)
 
     def questions_of(self, item_id: ItemId) -> list[Question]:
         """Return all questions of an item by number."""
-        return [rows.read_question(row) for row in self.every(self.queries["questions_of"], (item_id,))]
+        from workloop.store.sqlite import records
+
+        return [records.read_question(row) for row in self.every(self.queries["questions_of"], (item_id,))]
 
     def questions_open(self, campaign_id: CampaignId) -> list[Question]:
         """Return a campaign's open questions, oldest first."""
-        return [rows.read_question(row) for row in self.every(self.queries["questions_open"], (campaign_id,))]
+        from workloop.store.sqlite import records
+
+        return [records.read_question(row) for row in self.every(self.queries["questions_open"], (campaign_id,))]
 
     def facts_of(self, item_id: ItemId) -> list[Fact]:
         """Return an item's facts by number."""
-        return [rows.read_fact(row) for row in self.every(self.queries["facts_of"], (item_id,))]
+        from workloop.store.sqlite import records
+
+        return [records.read_fact(row) for row in self.every(self.queries["facts_of"], (item_id,))]
 
     def lane_get(self, campaign_id: CampaignId, name: str) -> Lane | None:
         """Return a lane."""
+        from workloop.store.sqlite import records
+
         row = self.one(self.queries["lane_get"], (campaign_id, name))
-        return None if row is None else rows.read_lane(row)
+        return None if row is None else records.read_lane(row)
 
     def lanes(self, campaign_id: CampaignId) -> list[Lane]:
         """Return a campaign's lanes by name."""
-        return [rows.read_lane(row) for row in self.every(self.queries["lanes"], (campaign_id,))]
+        from workloop.store.sqlite import records
+
+        return [records.read_lane(row) for row in self.every(self.queries["lanes"], (campaign_id,))]
 
     def lanes_held(self, item_id: ItemId) -> list[Lane]:
         """Return the lanes whose owner is a claim of this item."""
-        return [rows.read_lane(row) for row in self.every(self.queries["lanes_held"], (item_id,))]
+        from workloop.store.sqlite import records
+
+        return [records.read_lane(row) for row in self.every(self.queries["lanes_held"], (item_id,))]
 
     def grant_get(self, campaign_id: CampaignId, lane: str, grant: int) -> LaneGrant | None:
         """Return one grant of a lane."""
+        from workloop.store.sqlite import records
+
         row = self.one(self.queries["grant_get"], (campaign_id, lane, grant))
-        return None if row is None else rows.read_grant(row)
+        return None if row is None else records.read_grant(row)
 
     def events_of(self, item_id: ItemId) -> list[Event]:
         """Return an item's events by n."""

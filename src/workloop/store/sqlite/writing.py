@@ -1,23 +1,30 @@
 """How each write of the port is made in SQLite; the number of rows changed decides."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
 
-from workloop.domain.campaign import Campaign, CampaignSettings, CampaignState
-from workloop.domain.clock import Instant
+from typing import TYPE_CHECKING
+
+from workloop.domain.campaign import Campaign, CampaignState
 from workloop.domain.errors import IntegrityFault
-from workloop.domain.evidence import Evidence
-from workloop.domain.happening import NewEvent
-from workloop.domain.ids import CampaignId, Fence, ItemId
-from workloop.domain.item import Item
-from workloop.domain.lane import Lane, LaneGrant
-from workloop.domain.lease import Claim
-from workloop.domain.question import Fact, Question
-from workloop.domain.verdict import CandidateRow, Verdict
-from workloop.store.port import Edge, Request
 from workloop.store.settings_text import settings_text
 from workloop.store.sqlite import rows
-from workloop.store.sqlite.connection import Connection
 from workloop.store.sqlite.reading import SqliteReading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from workloop.domain.campaign import CampaignSettings
+    from workloop.domain.clock import Instant
+    from workloop.domain.evidence import Evidence
+    from workloop.domain.happening import NewEvent
+    from workloop.domain.ids import CampaignId, Fence, ItemId
+    from workloop.domain.item import Item
+    from workloop.domain.lane import Lane, LaneGrant
+    from workloop.domain.lease import Claim
+    from workloop.domain.question import Fact, Question
+    from workloop.domain.verdict import CandidateRow, Verdict
+    from workloop.store.port import Edge, Request
+    from workloop.store.sqlite.connection import Connection
 
 
 def broken(promise: str) -> IntegrityFault:
@@ -94,10 +101,13 @@ class SqliteWriting(SqliteReading):
     def item_update(self, before: Item, after: Item) -> bool:
         """Replace an item's changing fields where state, fence and events are still those of before."""
         guard = (before.id, before.state.value, before.fence, before.events)
-        if (before.gated, before.replaced_by, before.ended_at) == (after.gated, after.replaced_by, after.ended_at):
-            return self.changed("item_move", rows.write_item_motion(after) + guard)
-        rest = (int(after.gated), after.replaced_by, after.ended_at)
-        return self.changed("item_update", rows.write_item_motion(after) + rest + guard)
+        motion = rows.write_item_motion(after)
+        if before.replaced_by != after.replaced_by:
+            rest = (int(after.gated), after.replaced_by, after.ended_at)
+            return self.changed("item_update", motion + rest + guard)
+        if (before.gated, before.ended_at) != (after.gated, after.ended_at):
+            return self.changed("item_settle", motion + (int(after.gated), after.ended_at) + guard)
+        return self.changed("item_move", motion + guard)
 
     def item_renew(self, item_id: ItemId, fence: Fence, lease_until: Instant, now: Instant) -> bool:
         """Extend a lease that is still this claim's and has not expired at now."""
@@ -127,11 +137,15 @@ class SqliteWriting(SqliteReading):
 
     def evidence_insert(self, evidence: Sequence[Evidence]) -> None:
         """Keep evidence."""
-        self.connection.change_many(self.queries["evidence_insert"], map(rows.write_evidence, evidence))
+        from workloop.store.sqlite import records
+
+        self.connection.change_many(self.queries["evidence_insert"], map(records.write_evidence, evidence))
 
     def candidate_insert(self, candidate: CandidateRow) -> None:
         """Keep a new candidate."""
-        self.change(self.queries["candidate_insert"], rows.write_candidate(candidate))
+        from workloop.store.sqlite import records
+
+        self.change(self.queries["candidate_insert"], records.write_candidate(candidate))
 
     def candidate_update(self, before: CandidateRow, after: CandidateRow) -> bool:
         """Replace a candidate's state and verifier where its state is still that of before."""
@@ -140,11 +154,15 @@ class SqliteWriting(SqliteReading):
 
     def verdict_insert(self, verdict: Verdict) -> None:
         """Keep the closing verdict of a candidate."""
-        self.change(self.queries["verdict_insert"], rows.write_verdict(verdict))
+        from workloop.store.sqlite import records
+
+        self.change(self.queries["verdict_insert"], records.write_verdict(verdict))
 
     def question_insert(self, question: Question) -> None:
         """Raise a question."""
-        self.change(self.queries["question_insert"], rows.write_question(question))
+        from workloop.store.sqlite import records
+
+        self.change(self.queries["question_insert"], records.write_question(question))
 
     def question_answer(self, question: Question) -> bool:
         """Record the answer of a question that is still open."""
@@ -153,7 +171,9 @@ class SqliteWriting(SqliteReading):
 
     def fact_insert(self, fact: Fact) -> None:
         """Append a fact."""
-        self.change(self.queries["fact_insert"], rows.write_fact(fact))
+        from workloop.store.sqlite import records
+
+        self.change(self.queries["fact_insert"], records.write_fact(fact))
 
     def lane_update(self, before: Lane, after: Lane) -> bool:
         """Replace a lane's state and owner where state and grant are still those of before."""
@@ -163,7 +183,9 @@ class SqliteWriting(SqliteReading):
 
     def grant_insert(self, grant: LaneGrant) -> None:
         """Open a grant."""
-        self.change(self.queries["grant_insert"], rows.write_grant(grant))
+        from workloop.store.sqlite import records
+
+        self.change(self.queries["grant_insert"], records.write_grant(grant))
 
     def grant_update(self, grant: LaneGrant) -> None:
         """Replace a grant's end, checkout, resources and acknowledgements."""

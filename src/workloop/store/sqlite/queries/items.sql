@@ -119,8 +119,17 @@ SET state = ?, blockers = ?, wake_at = ?, ready_at = ?, rank = ?, attempts = ?, 
     rejections = ?, candidate_sha = ?, parked_as = ?, resume_state = ?, events = ?
 WHERE id = ? AND state = ? AND fence = ? AND events = ?;
 
+-- name: item_settle
+-- Change an item that opens its gate or ends, with no replacement.
+UPDATE item
+SET state = ?, blockers = ?, wake_at = ?, ready_at = ?, rank = ?, attempts = ?, expiries = ?, infra = ?,
+    free_releases = ?, fence = ?, lease_until = ?, contract_version = ?, contract_hash = ?, round = ?, verifiers = ?,
+    rejections = ?, candidate_sha = ?, parked_as = ?, resume_state = ?, events = ?,
+    gated = ?, ended_at = ?
+WHERE id = ? AND state = ? AND fence = ? AND events = ?;
+
 -- name: item_update
--- Change everything of an item that can change.
+-- Change everything of an item that can change; naming a key of the table's own rows rewrites all its indexes.
 UPDATE item
 SET state = ?, blockers = ?, wake_at = ?, ready_at = ?, rank = ?, attempts = ?, expiries = ?, infra = ?,
     free_releases = ?, fence = ?, lease_until = ?, contract_version = ?, contract_hash = ?, round = ?, verifiers = ?,
