@@ -2,13 +2,15 @@
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
-from queue_bench import ANN, COORDINATOR, HOST, SLUG, Bench, bench_on, make_store, settings, sha
 
+from queue_bench import ANN, COORDINATOR, HOST, SLUG, Answer, Bench, bench_on, make_store, settings, sha
+from workloop.domain.campaign import Independence, Landing
 from workloop.domain.errors import Fault, WorkloopError
 from workloop.domain.grants import Actor, Grant
 from workloop.domain.question import FactKind
@@ -16,6 +18,7 @@ from workloop.service.answering import park_item
 from workloop.service.campaigns import tend
 from workloop.service.closing import record_fact
 from workloop.service.perform import perform, run_as_host
+from workloop.service.requests.words import Written
 from workloop.testing.clocks import FakeClock
 from workloop.testing.invariants import check_snapshot, compare
 from workloop.testing.snapshot import Snapshot, take_at
@@ -80,8 +83,6 @@ class QueueMachine(RuleBasedStateMachine):
     @initialize(slots=SETTING["slots"], cap=SETTING["candidates_max"], strict=st.booleans())
     def begin(self, slots: int, cap: int, strict: bool) -> None:
         """Make the same campaign in both stores."""
-        from workloop.domain.campaign import Independence, Landing
-
         chosen = settings(
             slots=slots,
             candidates_max=cap,
@@ -92,7 +93,7 @@ class QueueMachine(RuleBasedStateMachine):
             store = make_store(backend, self.place, self.clock)
             self.benches.append(bench_on(store, self.clock, self.place, chosen))
 
-    def both(self, name: str, actor: Actor, run: Any) -> dict[str, Any] | None:
+    def both(self, name: str, run: Callable[[Bench], Answer]) -> dict[str, Any] | None:
         """Run one call on both stores and demand one outcome; returns the answer when it was given."""
         outcomes: list[tuple[str, Any]] = []
         for bench in self.benches:
@@ -118,14 +119,14 @@ class QueueMachine(RuleBasedStateMachine):
         """Perform an action on both stores, under a request id of its own."""
         self.numbers += 1
         arguments["request_id"] = f"r{self.numbers}"
-        answer = self.both(name, actor, lambda bench: perform(bench.queue, actor, name, arguments))
+        answer = self.both(name, lambda bench: perform(bench.queue, actor, name, arguments))
         if answer is not None and name != "show":
             self.calls.append((actor, name, arguments))
         return answer
 
-    def as_host(self, name: str, run: Any) -> dict[str, Any] | None:
+    def as_host(self, name: str, run: Written) -> dict[str, Any] | None:
         """Run one of the host's own use cases on both stores."""
-        return self.both(name, HOST, lambda bench: dict(run_as_host(bench.queue, HOST, name, run)))
+        return self.both(name, lambda bench: dict(run_as_host(bench.queue, HOST, name, run)))
 
     def picked(self, number: int) -> dict[str, Any]:
         """Return one of the claims ever made, the newest most often."""
@@ -161,7 +162,7 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(holder=holders, key=roots, suffix=st.sampled_from(["", "~v1", "~v2", "~r1"]), executor=st.booleans())
     def claim_exactly(self, holder: str, key: str, suffix: str, executor: bool) -> None:
         """Claim one key, as oneself or for an executor."""
-        more = {"executor": f"session-{holder}"} if executor else {}
+        more: Answer = {"executor": f"session-{holder}"} if executor else {}
         self.claimed(self.do("claim", holder=holder, key=key + suffix, **more))
 
     @rule(holder=holders, key=roots)
@@ -224,8 +225,8 @@ class QueueMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.claims)
     def retry(self, number: int, words: str, delay: int, escalate: bool) -> None:
         """Give an item back for another attempt."""
-        said = {"failed": words, "cause": words, "next_action": words}
-        self.do("retry", token=self.picked(number)["token"], **said, delay_seconds=delay, escalate=escalate)
+        said: Answer = {"failed": words, "cause": words, "next_action": words}
+        self.do("retry", **said, token=self.picked(number)["token"], delay_seconds=delay, escalate=escalate)
 
     @rule(number=index, boundary=st.sampled_from(["spend-money", "delete-data", "login", "else"]))
     @precondition(lambda self: self.claims)
@@ -238,6 +239,25 @@ class QueueMachine(RuleBasedStateMachine):
     def release(self, number: int, untouched: bool, infra: bool, actor: Actor) -> None:
         """Give a claim back unworked."""
         self.do("release", actor, token=self.picked(number)["token"], untouched=untouched, infra=infra, reason="stop")
+
+    @rule(holder=holders, commit=shas, verdict=st.sampled_from(["passed", "rejected", "rejected"]))
+    def work_one(self, holder: str, commit: int, verdict: str) -> None:
+        """Take what comes next and settle it properly, so that long stories happen often."""
+        taken = self.do("claim", HOST, holder=holder)
+        if taken is None or taken["item"] is None:
+            return
+        self.claims.append(taken)
+        said: Answer = {"token": taken["token"], "contract_hash": taken["contract_hash"]}
+        if taken["item"]["role"] == "verify":
+            seen = [
+                {"kind": "url", "ref": "https://ci.example/7"},
+                {"kind": "check", "ref": "log", "slot": "suite", "result": "passed"},
+            ]
+            said |= {"verdict": verdict, "failed_checks": ["objective"], "reproduction": "look", "evidence": seen}
+        else:
+            said["outcome"] = {"kind": "commit", "ref": sha(commit)}
+            said["evidence"] = [{"kind": "artifact", "ref": "shot.png", "slot": "screenshot"}]
+        self.do("complete", HOST, **said)
 
     @rule(key=roots, text=st.sampled_from(["yes", "no"]))
     def answer(self, key: str, text: str) -> None:
@@ -314,7 +334,7 @@ class QueueMachine(RuleBasedStateMachine):
         """Repeat an earlier call with its request id: the first answer, and nothing written."""
         actor, name, arguments = self.calls[-1 - number % len(self.calls)]
         before = self.last
-        answer = self.both("replay", actor, lambda bench: perform(bench.queue, actor, name, arguments))
+        answer = self.both("replay", lambda bench: perform(bench.queue, actor, name, arguments))
         assert answer is not None
         assert name in READS or (answer["replayed"] and self.last == before)
 
@@ -333,8 +353,10 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(key=roots)
     def look(self, key: str) -> None:
         """Read everything there is to read."""
-        for name, arguments in (("status", {}), ("list", {}), ("why", {"key": key}), ("show", {"key": key})):
-            self.do(name, **arguments)
+        self.do("status")
+        self.do("list")
+        self.do("why", key=key)
+        self.do("show", key=key)
 
     def teardown(self) -> None:
         """Give the files back."""
