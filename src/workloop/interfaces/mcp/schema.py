@@ -55,8 +55,8 @@ ERRORS = (
 )
 ACTION_WORDS: Final[dict[str, str]] = {
     "show": "your item, its contract and evidence",
-    "complete": "commit: outcome {kind: commit, ref: full SHA}; verifier: verdict, and when rejected failed_checks "
-    "and reproduction",
+    "complete": "commit: outcome {kind: commit, ref: full SHA}; verifier: verdict and evidence of what you "
+    "examined; rejected also failed_checks, reproduction",
     "retry": "give back for another attempt",
     "add_items": "propose follow-up work",
 }

@@ -68,33 +68,39 @@ class Pipes:
         self.parent = os.getppid()
         self.buffer = bytearray()
         self.searched = 0
-        self.waiting = False
+        self.idle = False
         self.stopping = False
 
     def stop(self, number: int, frame: "FrameType | None") -> None:
-        """End at once when idle, else after the call under way."""
+        """End at once when idle, else after the call under way and its answer."""
         del number, frame
         self.stopping = True
-        if self.waiting:
+        if self.idle:
             raise ClientGone
 
     def wait(self, descriptor: int, event: int) -> None:
-        """Wait until a stream is ready; raises ClientGone when the parent has died or an end is asked for."""
+        """Wait until a stream is ready; raises ClientGone when the parent has died or nothing moves on at an end."""
         poll = select.poll()
         poll.register(descriptor, event)
-        self.waiting = True
-        try:
-            while not self.stopping and os.getppid() == self.parent:
-                if poll.poll(LOOK_MILLISECONDS):
-                    return
-        finally:
-            self.waiting = False
+        while os.getppid() == self.parent:
+            if poll.poll(LOOK_MILLISECONDS):
+                return
+            if self.stopping:
+                break
         raise ClientGone
+
+    def await_input(self) -> None:
+        """Wait for the client to say something; a signal ends this at once."""
+        self.idle = True
+        try:
+            self.wait(self.source, select.POLLIN)
+        finally:
+            self.idle = False
 
     def read_line(self) -> bytes | None:
         """Return the next line, or None in the place of one that was too long to keep."""
         overlong = False
-        while True:
+        while not self.stopping:
             end = self.buffer.find(b"\n", self.searched)
             if end >= 0:
                 line = bytes(self.buffer[:end])
@@ -105,11 +111,12 @@ class Pipes:
                 overlong = True
                 self.buffer.clear()
             self.searched = len(self.buffer)
-            self.wait(self.source, select.POLLIN)
+            self.await_input()
             read = os.read(self.source, READ_BYTES)
             if not read:
                 raise ClientGone
             self.buffer += read
+        raise ClientGone
 
     def write(self, answer: bytes) -> None:
         """Write an answer in pieces that a ready pipe takes whole."""
