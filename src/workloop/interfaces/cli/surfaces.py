@@ -7,8 +7,8 @@ if TYPE_CHECKING:
     from workloop.client import Client
     from workloop.config import Settings
     from workloop.driver.endpoint import SessionEndpoint
-    from workloop.driver.loop import LoopOptions, LoopReport
     from workloop.driver.project import Tell
+    from workloop.driver.report import LoopOptions, LoopReport
     from workloop.service.call import Queue
 
 

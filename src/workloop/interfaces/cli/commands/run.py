@@ -9,7 +9,7 @@ from workloop.interfaces.cli.spelling import Given, Option, Place, values_of
 from workloop.service.arguments import Shape
 
 if TYPE_CHECKING:
-    from workloop.driver.loop import LoopReport
+    from workloop.driver.report import LoopReport
 
 PLACES: tuple[Place, ...] = ()
 
@@ -27,7 +27,7 @@ def options() -> tuple[Option, ...]:
 def run(invocation: Invocation, given: Given) -> int:
     """Run the loop until it ends."""
     from workloop.domain.reader import Reader
-    from workloop.driver.loop import LoopOptions
+    from workloop.driver.report import LoopOptions
 
     settings = invocation.settings()
     reader = Reader(values_of(given.options))
