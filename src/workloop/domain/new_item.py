@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from workloop.domain.checks import Check, CheckKind
 from workloop.domain.clock import Instant
 from workloop.domain.contract import SLOT_KINDS, EvidenceSlot, OutcomeKind
-from workloop.domain.ids import own_key, slug
+from workloop.domain.ids import own_key, slug, spelling
 from workloop.domain.item import Verification
 from workloop.domain.lease import LEASE_SECONDS_MAX
 from workloop.domain.rank import PRIORITY_HIGHEST_NUMBER, PRIORITY_LOWEST_NUMBER
@@ -222,6 +222,6 @@ def read_needs(reader: Reader) -> tuple[Need, ...]:
         until = need.text("until")
         if until and until not in UNTIL:
             raise bad(need.at("until"), f"{until!r} is not one of {', '.join(UNTIL)}")
-        needs.append(Need(key=need.text("key", required=True), until=until))
+        needs.append(Need(key=spelling(need.text("key", required=True)), until=until))
         need.done()
     return tuple(needs)

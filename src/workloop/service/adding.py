@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypedDict
 
 from workloop.domain.campaign import CampaignState, Landing
+from workloop.domain.clock import SECOND_US
 from workloop.domain.contract import contract_hash
 from workloop.domain.errors import BadRequest, Conflict
 from workloop.domain.grants import Grant
-from workloop.domain.ids import Fence, ItemId, first_id
+from workloop.domain.ids import Fence, ItemId
 from workloop.domain.item import TERMINAL, Item, Role, State
 from workloop.domain.merge import Merged, differing_paths, merge
 from workloop.domain.new_item import NewItem
 from workloop.domain.ordering import in_order
+from workloop.domain.question import FactKind
 from workloop.domain.rank import rank
-from workloop.service.call import Call, contract_text
+from workloop.service.call import Call, contract_text, fresh_id
 from workloop.service.unblocking import CLOSED
 from workloop.store.port import Edge
 
@@ -82,11 +84,11 @@ class Batch:
         self.call = call
         self.ready = ready.merged if ready.settings_version == call.campaign.settings_version else NOTHING_READY.merged
         self.state = State.PROPOSED if call.actor.grant is Grant.SESSION else State.PENDING
-        start = first_id(call.now, call.queue.ids)
+        self.wishes = {item.key: item for item in reversed(items)}
+        start = fresh_id(call, len(self.wishes))
         self.numbers: dict[str, ItemId] = {}
         for item in items:
             self.numbers.setdefault(item.key, ItemId(start + len(self.numbers)))
-        self.wishes = {item.key: item for item in reversed(items)}
         in_order({key: [need.key for need in wish.depends_on] for key, wish in self.wishes.items()})
         self.drafts: dict[str, Draft] = {}
         self.subjects: dict[tuple[str, str], list[ItemId]] = {}
@@ -104,6 +106,7 @@ class Batch:
             self.numbers[wish.key] = known.id
             if known.state not in TERMINAL:
                 require_same(wish.key, call.tx.contract_get(known.id, 1) or contract_text(call.tx, known), merged.text)
+                require_same_limits(known, wish)
             return {"key": wish.key, "result": "unchanged", "state": known.state.value}
         item = self.draft(wish, merged)
         return {"key": wish.key, "result": "added", "state": item.state.value}
@@ -164,14 +167,14 @@ class Batch:
 
     def dependencies(self, item_id: ItemId, wish: NewItem) -> list[Edge]:
         """Return the edges to what an item needs, already met where that has happened."""
-        edges: dict[ItemId, Edge] = {}
+        edges: dict[tuple[ItemId, str], Edge] = {}
         usual = "verified" if self.call.campaign.settings.landing is Landing.NONE else "landed"
         for need in wish.depends_on:
             until = need.until or usual
             if need.key in self.wishes and need.key not in self.drafts:
                 self.numbers_of_known(need.key)
             needs_id, met = self.resolve(wish.key, need.key, until)
-            edges[needs_id] = Edge(item_id=item_id, needs_id=needs_id, until=until, met=met)
+            edges[needs_id, until] = Edge(item_id=item_id, needs_id=needs_id, until=until, met=met)
         return list(edges.values())
 
     def numbers_of_known(self, key: str) -> None:
@@ -188,15 +191,24 @@ class Batch:
             if needed in self.wishes:
                 return self.numbers[needed], False
             raise unknown_need(key, needed)
-        seen = {known.id}
-        while known.state is State.SUPERSEDED and known.replaced_by is not None:
-            known = call.item(known.replaced_by)
-            if known.id in seen:
-                break
-            seen.add(known.id)
-        if known.state is State.SUCCEEDED:
-            return known.id, until != "landed" or any(fact.kind == "landed" for fact in call.tx.facts_of(known.id))
-        return known.id, until == "candidate" and known.state is State.CANDIDATE
+        while not (met := self.has_reached(known, until)) and (newer := self.newer(known)) is not None:
+            known = newer
+        return known.id, met
+
+    def has_reached(self, known: Item, until: str) -> bool:
+        """Tell whether an item has got as far as a dependency asks."""
+        if known.state is State.SUCCEEDED and until == "landed":
+            return any(fact.kind is FactKind.LANDED for fact in self.call.tx.facts_of(known.id))
+        return known.state is State.SUCCEEDED or (until == "candidate" and known.state is State.CANDIDATE)
+
+    def newer(self, known: Item) -> Item | None:
+        """Return what took an ended item's place: its replacement, or its newest successor."""
+        if known.replaced_by is not None:
+            return self.call.item(known.replaced_by)
+        if known.state not in TERMINAL:
+            return None
+        names = [fact.ref for fact in self.call.tx.facts_of(known.id) if fact.kind is FactKind.SUCCEEDED_BY]
+        return self.call.tx.item_by_key(known.campaign_id, names[-1]) if names else None
 
     def gates(self, item_id: ItemId, wish: NewItem) -> list[Edge]:
         """Return edges to the open versions of the same subject, so that two are never claimable."""
@@ -215,6 +227,9 @@ class Batch:
         drafts = list(self.drafts.values())
         if not drafts:
             return
+        names = {draft.item.id: draft.item.key for draft in drafts}
+        needs = [[names[edge.needs_id] for edge in draft.edges if edge.needs_id in names] for draft in drafts]
+        in_order(dict(zip(names.values(), needs, strict=True)))
         self.call.tx.items_insert(
             [draft.item for draft in drafts],
             [draft.text for draft in drafts],
@@ -234,13 +249,31 @@ def unknown_need(key: str, needed: str) -> BadRequest:
     )
 
 
+def require_same_limits(known: Item, wish: NewItem) -> None:
+    """Refuse another priority or ceiling under a key that is taken; what the call leaves open is not compared."""
+    asked = {
+        "priority": (wish.priority, known.priority),
+        "lease_seconds": (wish.lease_seconds, known.lease_us // SECOND_US),
+        "attempts_max": (wish.attempts_max, known.attempts_max),
+        "expiries_max": (wish.expiries_max, known.expiries_max),
+        "rounds_max": (wish.rounds_max, known.rounds_max),
+    }
+    paths = [name for name, (new, old) in asked.items() if new is not None and new != old]
+    if paths:
+        raise conflict(known.key, paths)
+
+
 def require_same(key: str, old: str, new: str) -> None:
     """Refuse other content under a key that is taken."""
     if old != new:
-        paths = differing_paths(json.loads(old), json.loads(new))
-        raise Conflict(
-            "CONTRACT_CONFLICT",
-            f"{key} exists with other content in: {', '.join(paths)}",
-            hint="use a new key for new work, or supersede the old item",
-            paths=paths,
-        )
+        raise conflict(key, differing_paths(json.loads(old), json.loads(new)))
+
+
+def conflict(key: str, paths: list[str]) -> Conflict:
+    """Build the refusal of other content under a key that is taken."""
+    return Conflict(
+        "CONTRACT_CONFLICT",
+        f"{key} exists with other content in: {', '.join(paths)}",
+        hint="use a new key for new work, or supersede the old item",
+        paths=paths,
+    )
