@@ -16,6 +16,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp.client.client import Client as McpClient
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import TextContent, TextResourceContents
 
 from workloop.client import Client, LocalClient, RemoteClient, problem
 from workloop.config import load, place_of, sample
@@ -90,7 +91,7 @@ def serving(queue: Queue, **options: Any) -> Generator[tuple[BlockingPortal, End
     """Serve a queue on loopback, in an event loop of its own thread."""
     with start_blocking_portal() as portal:
         endpoint = portal.call(lambda: make_async(queue, options))
-        future, _ = portal.start_task(lambda *, task_status: endpoint.serve(task_status=task_status))
+        future, _ = portal.start_task(endpoint.serve)
         try:
             yield portal, endpoint
         finally:
@@ -143,11 +144,17 @@ def through(portal: BlockingPortal, session: McpClient) -> Call:
     def call(action: str, arguments: Facts) -> Facts:
         result = portal.call(session.call_tool, TOOL, {"action": action, **arguments})
         structured: Facts = result.structured_content
-        assert json.loads(result.content[0].text) == structured
+        assert text_of(result.content[0]) == structured
         assert result.is_error == ("code" in structured and "suggested_fix" in structured)
         return structured
 
     return call
+
+
+def text_of(content: object) -> Any:
+    """Return the JSON that a text block or a text resource holds."""
+    assert isinstance(content, TextContent | TextResourceContents)
+    return json.loads(content.text)
 
 
 def through_cli(project: Project) -> Call:

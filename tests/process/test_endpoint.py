@@ -2,6 +2,11 @@
 
 import http.client
 import json
+import os
+import signal
+import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Generator
 from contextlib import closing
@@ -12,15 +17,16 @@ import anyio
 import pytest
 from anyio.from_thread import BlockingPortal
 
-from surface_bench import TOOL, Facts, Project, mcp_over_http, open_project, serving, through
+from surface_bench import TOOL, Facts, Project, mcp_over_http, open_project, serving, text_of, through
 from workloop.client import RemoteClient
 from workloop.domain.errors import Fault, Forbidden
 from workloop.domain.grants import Actor, Grant
 from workloop.domain.ids import ItemId
-from workloop.interfaces.serving import Endpoint, make_endpoint
+from workloop.interfaces.serving import Endpoint, listen, make_endpoint
 from workloop.runner.harness.port import McpEndpoint
 from workloop.wiring import operator
 
+TESTS = Path(__file__).parent.parent
 BOUND_SECONDS = 30
 MIB = 1024 * 1024
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -182,7 +188,7 @@ def test_a_session_sees_the_worker_tool_and_only_its_own_item(served: Served) ->
         assert call("answer", {"key": "a", "text": "yes"})["code"] == "HUMAN_ONLY"
         (resource,) = served.portal.call(client.list_resources).resources
         read = served.portal.call(client.read_resource, str(resource.uri))
-        assert json.loads(read.contents[0].text)["contract_hash"] == claimed["contract_hash"]
+        assert text_of(read.contents[0])["contract_hash"] == claimed["contract_hash"]
 
 
 def test_an_operator_sees_the_whole_tool(served: Served) -> None:
@@ -294,3 +300,54 @@ def test_an_open_connection_does_not_hold_up_the_end(tmp_path: Path) -> None:
         idle.close()
         with pytest.raises(OSError):
             http.client.HTTPConnection("127.0.0.1", port, timeout=BOUND_SECONDS).connect()
+
+
+def test_a_loop_whose_sessions_do_not_speak_mcp_never_loads_it(tmp_path: Path) -> None:
+    """Loading the SDK costs two seconds of CPU and more memory than everything else together."""
+    code = """
+import sys
+from pathlib import Path
+from surface_bench import open_project, serving
+from workloop.client import RemoteClient
+from workloop.wiring import operator
+for name in [name for name in sys.modules if name.split(".")[0] == "mcp"]:
+    del sys.modules[name]
+with open_project(Path(sys.argv[1])) as project, serving(project.queue, warm=False) as (_, endpoint):
+    admitted = endpoint.admit(operator())
+    assert RemoteClient(admitted.url_api, admitted.token).call("status", {})["total"] == 0
+print("mcp" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        check=True,
+        text=True,
+        timeout=BOUND_SECONDS * 2,
+    )
+    assert done.stdout == "False\n"
+
+
+def test_serving_leaves_the_signals_to_the_loop(tmp_path: Path) -> None:
+    handlers: list[object] = []
+
+    async def main(project: Project) -> None:
+        endpoint = make_endpoint(project.queue)
+        handlers.append(signal.getsignal(signal.SIGTERM))
+        async with anyio.create_task_group() as group:
+            await group.start(endpoint.serve)
+            handlers.append(signal.getsignal(signal.SIGTERM))
+            group.cancel_scope.cancel()
+        handlers.append(signal.getsignal(signal.SIGTERM))
+
+    with open_project(tmp_path) as project:
+        anyio.run(main, project)
+    assert handlers == [signal.SIG_DFL] * 3
+
+
+def test_answers_on_a_kept_connection_are_not_held_back() -> None:
+    """Regression: asyncio sends small pieces at once only on sockets whose protocol is named; a call took 48 ms."""
+    with closing(listen(0)) as listener, closing(socket.create_connection(listener.getsockname())):
+        accepted, _ = listener.accept()
+        with closing(accepted):
+            assert accepted.proto == socket.IPPROTO_TCP
