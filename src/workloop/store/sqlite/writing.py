@@ -103,10 +103,9 @@ class SqliteWriting(SqliteReading):
         guard = (before.id, before.state.value, before.fence, before.events)
         motion = rows.write_item_motion(after)
         if before.replaced_by != after.replaced_by:
-            rest = (int(after.gated), after.replaced_by, after.ended_at)
-            return self.changed("item_update", motion + rest + guard)
+            return self.changed("item_update", (*motion, int(after.gated), after.replaced_by, after.ended_at, *guard))
         if (before.gated, before.ended_at) != (after.gated, after.ended_at):
-            return self.changed("item_settle", motion + (int(after.gated), after.ended_at) + guard)
+            return self.changed("item_settle", (*motion, int(after.gated), after.ended_at, *guard))
         return self.changed("item_move", motion + guard)
 
     def item_renew(self, item_id: ItemId, fence: Fence, lease_until: Instant, now: Instant) -> bool:
@@ -196,8 +195,7 @@ class SqliteWriting(SqliteReading):
 
     def events_append(self, events: Sequence[NewEvent]) -> None:
         """Append events; n must follow the item's last one."""
-        if self.connection.change_many(self.queries["event_append"], map(rows.write_event, events)) != len(events):
-            raise broken("an item's events are numbered without gaps")
+        self.connection.change_many(self.queries["event_append"], map(rows.write_event, events))
 
     def request_insert(self, request: Request) -> None:
         """Keep the answer given under a request id."""

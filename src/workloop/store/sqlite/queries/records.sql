@@ -73,7 +73,10 @@ SELECT * FROM event WHERE +campaign_id = ? AND id > ? ORDER BY id LIMIT ?;
 SELECT id, at FROM event ORDER BY id DESC LIMIT 1;
 
 -- name: event_append
--- Append an event whose number follows the item's last one.
+-- Append an event; a number that does not follow the item's last one becomes null and is refused.
 INSERT INTO event (campaign_id, item_id, n, txn, at, action, principal, fence, changes, detail)
-SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
-WHERE ?3 = 1 + (SELECT coalesce(max(n), 0) FROM event WHERE item_id = ?2);
+VALUES (
+    ?1, ?2,
+    CASE WHEN ?3 = 1 + (SELECT coalesce(max(n), 0) FROM event WHERE item_id = ?2) THEN ?3 END,
+    ?4, ?5, ?6, ?7, ?8, ?9, ?10
+);
