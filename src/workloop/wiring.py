@@ -212,7 +212,7 @@ async def serve_and_run(place: Place, project: "Project", kit: "SessionKit", opt
     control, reports = Control(), list["LoopReport"]()
     async with anyio.create_task_group() as services:
         url = await services.start(kit.endpoint.serve)
-        publish(place, kit.endpoint.admit(operator()).token, project, url)
+        publish(place, kit.endpoint.admit(operator(), over_mcp=False).token, project, url)
         services.start_soon(control.listen)
         try:
             reports.append(await Loop(project, kit, options, control).run())

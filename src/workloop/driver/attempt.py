@@ -52,7 +52,8 @@ async def run(project: Project, kit: SessionKit, lease: Lease, scene: Scene) -> 
     item_file = write_private(folder / "item.json", json.dumps(item_facts(held)))
     write_private(folder / NOTE_NAME, json.dumps(claim_note(held, scene)))
     worker = Actor(principal=f"session:{held.session_id}", grant=Grant.SESSION, token=held.token)
-    endpoint = kit.endpoint.admit(worker, replace(project.queue, probe=scene.probe))
+    over_mcp = kit.harness.capabilities.per_run_mcp
+    endpoint = kit.endpoint.admit(worker, replace(project.queue, probe=scene.probe), over_mcp=over_mcp)
     request = LaunchRequest(
         prompt=scene.prompt,
         cwd=scene.cwd,

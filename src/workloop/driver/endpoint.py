@@ -16,10 +16,11 @@ class SessionEndpoint(Protocol):
         """Serve until cancelled; tells the base URL through task_status once it listens."""
         ...
 
-    def admit(self, actor: Actor, queue: Queue | None = None) -> McpEndpoint:
+    def admit(self, actor: Actor, queue: Queue | None = None, *, over_mcp: bool = True) -> McpEndpoint:
         """Give out a token for an actor, good until dismissed or until the loop ends; needs a running server.
 
-        A queue of its own lets the actor's results be looked at by the probe of its own workspace.
+        A queue of its own lets the actor's results be looked at by the probe of its own workspace. Whoever will not
+        come over MCP spares the server its loading.
         """
         ...
 

@@ -75,11 +75,11 @@ class Endpoint:
 
         return app
 
-    def admit(self, actor: Actor, queue: Queue | None = None) -> McpEndpoint:
-        """Give out a token for an actor, good until dismissed or until the server ends."""
+    def admit(self, actor: Actor, queue: Queue | None = None, *, over_mcp: bool = True) -> McpEndpoint:
+        """Give out a token for an actor, good until dismissed or until the server ends; who uses MCP finds it warm."""
         assert self.url, "the endpoint does not serve yet"
         token = self.admissions.admit(LocalClient(queue or self.queue, actor))
-        if self.warm:
+        if self.warm and over_mcp:
             self.mcp.warm()
         return McpEndpoint(url_mcp=self.url + MCP_PATH, url_api=self.url, token=token)
 

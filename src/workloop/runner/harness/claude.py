@@ -92,14 +92,16 @@ class ClaudeHarness:
         )
 
     def permission_args(self, request: LaunchRequest) -> tuple[str, ...]:
-        """Allow a fixed list and deny the rest; a verifier also ignores the settings of the work dir."""
-        tools = [f"mcp__{SERVER_NAME}", *READING_TOOLS, *self.config.tools]
+        """Offer and allow a fixed list and deny the rest; a verifier also ignores the settings of the work dir."""
+        tools = [*READING_TOOLS, *self.config.tools]
         args = ["--permission-mode", "dontAsk"]
         if request.read_only:
             args += ["--disallowedTools", " ".join(WRITING_TOOLS), "--setting-sources", "user"]
         else:
             tools += WRITING_TOOLS
-        return (*args, "--allowedTools", " ".join(tools))
+        offered = dict.fromkeys(tool.partition("(")[0] for tool in tools if not tool.startswith("mcp__"))
+        allowed = [f"mcp__{SERVER_NAME}", *tools]
+        return (*args, "--tools", ",".join(offered), "--allowedTools", " ".join(allowed))
 
     def home_environment(self) -> dict[str, str]:
         """Return the variables that give a session its own Claude configuration, if it has one."""
