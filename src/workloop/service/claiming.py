@@ -12,7 +12,6 @@ from workloop.domain.ids import Fence, ItemId, id_text
 from workloop.domain.item import Item, Role, State
 from workloop.domain.lease import Claim, ClaimEnd, beat_by, make_token
 from workloop.domain.transitions import Move
-from workloop.domain.verdict import barred
 from workloop.service.call import Call, contract_text, require_item
 from workloop.service.ending import close, give_back, owned
 from workloop.service.unblocking import wake
@@ -20,7 +19,7 @@ from workloop.store.port import Reading
 
 EXPIRE_LIMIT = 100
 PAGE = 8
-PAGES_MAX = 64
+LOOKED_AT_MAX = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,13 +176,15 @@ def first_fitting(call: Call, wish: ClaimWish, executor: str) -> Item | None:
     """Return the first ready item, in rank order, that this executor may take."""
     cap = call.campaign.settings.candidates_max
     full = call.tx.candidates_open(call.campaign.id, cap) >= cap
-    for page in range(PAGES_MAX):
-        ready = call.tx.items_ready(call.campaign.id, follow_ups_only=full, skip=page * PAGE, limit=PAGE)
+    skip, limit = 0, 1
+    while skip < LOOKED_AT_MAX:
+        ready = call.tx.items_ready(call.campaign.id, follow_ups_only=full, skip=skip, limit=limit)
         for item in ready:
             if fits(call, wish, item, executor):
                 return item
-        if len(ready) < PAGE:
+        if len(ready) < limit:
             return None
+        skip, limit = skip + limit, PAGE
     return None
 
 
@@ -203,6 +204,8 @@ def is_barred(call: Call, item: Item, executor: str) -> bool:
     if item.root_id is None:
         return False
     if item.role is Role.VERIFY:
+        from workloop.domain.verdict import barred
+
         builders = call.tx.claims_building(item.root_id)
         return barred(builders, executor, call.actor.principal, call.campaign.settings.independence)
     verdicts = call.tx.verdicts_of(item.root_id)

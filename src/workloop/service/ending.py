@@ -1,21 +1,26 @@
 """How a claim ends: one place that closes it, frees its slot and lanes, and counts how it ended."""
 
+from __future__ import annotations
+
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from workloop.domain.clock import to_text
 from workloop.domain.errors import Conflict, Forbidden, LeaseLost
-from workloop.domain.happening import Scalar
-from workloop.domain.ids import Fence, ItemId
+from workloop.domain.ids import Fence
 from workloop.domain.item import Item, Role, State
-from workloop.domain.lane import lane_move, left_over
 from workloop.domain.lease import Claim, ClaimEnd, expired, read_token
-from workloop.domain.question import Brake, Question, QuestionKind
 from workloop.domain.transitions import Move
-from workloop.service.call import Call
 from workloop.service.unblocking import CLOSED, reached, ready_rank
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from workloop.domain.happening import Scalar
+    from workloop.domain.ids import ItemId
+    from workloop.domain.question import Brake, Question, QuestionKind
+    from workloop.service.call import Call
 
 CODES = {ClaimEnd.COMPLETE: "ALREADY_SETTLED", ClaimEnd.EXPIRED: "LEASE_LOST"}
 
@@ -98,7 +103,12 @@ def close(call: Call, claim: Claim, end: ClaimEnd) -> None:
 
 def end_lanes(call: Call, item_id: ItemId) -> None:
     """End the lane grants of an item's claim; what it left behind makes a lane dirty."""
-    for lane in call.tx.lanes_held(item_id):
+    held = call.tx.lanes_held(item_id)
+    if not held:
+        return
+    from workloop.domain.lane import lane_move, left_over
+
+    for lane in held:
         grant = call.tx.grant_get(lane.campaign_id, lane.name, lane.grant)
         dirty = grant is not None and bool(left_over(grant))
         state = lane_move(lane.state, "end_dirty" if dirty else "end_clean", lane.name)
@@ -138,6 +148,8 @@ def fail(call: Call, item: Item, detail: Mapping[str, Scalar], **counters: int) 
     """Fail an item for good, and let its root know what its follow-up's failure means."""
     failed = call.change(item, Move.EXHAUST, detail, lease_until=None, **counters)
     if item.role is Role.VERIFY:
+        from workloop.domain.question import Brake
+
         root = call.item(item.lineage)
         asks = f"No verifier could settle {root.key}. Look at the candidate and say how to go on."
         park(call, root, Brake.VERIFICATION_EXHAUSTED, asks, str(detail.get("reason") or detail.get("cause") or ""))
@@ -151,6 +163,8 @@ def fail(call: Call, item: Item, detail: Mapping[str, Scalar], **counters: int) 
 
 def park(call: Call, item: Item, brake: Brake, asks: str, evidence: str = "") -> Item:
     """Park an item behind a brake and raise the question that a person answers."""
+    from workloop.domain.question import QuestionKind
+
     resume = State.CANDIDATE if item.state is State.CANDIDATE else State.PENDING
     parked = call.change(
         item, Move.PARK, {"brake": brake.value}, lease_until=None, parked_as=brake.value, resume_state=resume
@@ -163,6 +177,8 @@ def raise_question(
     call: Call, item: Item, kind: QuestionKind, asks: str, evidence: str, resume_when: str = ""
 ) -> Question:
     """Keep a question about a deferred item, under the name it is parked as."""
+    from workloop.domain.question import Question, QuestionKind
+
     question = Question(
         item_id=item.id,
         number=len(call.tx.questions_of(item.id)) + 1,
