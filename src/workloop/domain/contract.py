@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from workloop.domain.checks import Check, CheckKind
@@ -158,8 +159,9 @@ def contract_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+@lru_cache(maxsize=64)
 def from_canonical(text: str) -> Contract:
-    """Read back what canonical_text wrote."""
+    """Read back what canonical_text wrote; a claim and its settle read the same text several times."""
     values: dict[str, Any] = json.loads(text)
     candidate = values.get("candidate")
     return Contract(

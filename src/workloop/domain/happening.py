@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from operator import attrgetter
 
 from workloop.domain.clock import Instant
 from workloop.domain.ids import CampaignId, EventId, Fence, ItemId
@@ -10,7 +11,9 @@ from workloop.domain.item import Item
 
 Scalar = str | int | bool | None
 UNRECORDED = frozenset({"lease_until", "events"})
-ITEM_FIELDS = tuple(field.name for field in fields(Item))
+RECORDED = tuple(field.name for field in fields(Item) if field.name not in UNRECORDED)
+NOTHING = (object(),) * len(RECORDED)
+recorded = attrgetter(*RECORDED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +41,10 @@ class Event(NewEvent):
 
 def changes(before: Item | None, after: Item) -> dict[str, Scalar]:
     """Return the fields that differ, as stored; lease times are left out, they are not history."""
-    found: dict[str, Scalar] = {}
-    for name in ITEM_FIELDS:
-        if name in UNRECORDED:
-            continue
-        new = getattr(after, name)
-        if before is None or (new is not (old := getattr(before, name)) and new != old):
-            found[name] = new.value if isinstance(new, StrEnum) else new
-    return found
+    new: tuple[Scalar, ...] = recorded(after)
+    old: tuple[Scalar | object, ...] = recorded(before) if before is not None else NOTHING
+    return {
+        name: value.value if isinstance(value, StrEnum) else value
+        for name, value, earlier in zip(RECORDED, new, old, strict=True)
+        if value is not earlier and value != earlier
+    }

@@ -23,7 +23,7 @@ def storable(text: str, path: str) -> str:
     """Return a text that every store can keep; raises BadRequest for NUL and for halves of surrogate pairs."""
     if "\x00" in text:
         raise bad(path, "contains a NUL character")
-    if any("\ud800" <= character <= "\udfff" for character in text):
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise bad(path, "is not valid Unicode")
     return text
 

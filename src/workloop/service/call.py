@@ -25,6 +25,9 @@ class OutcomeProbe(Protocol):
         ...
 
 
+canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str).encode
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
     """One campaign in one store, as every use case sees it."""
@@ -141,7 +144,7 @@ def contract_text(tx: Reading, item: Item) -> str:
 
 def digest_of(value: object) -> str:
     """Return the SHA-256 of a JSON value in canonical form."""
-    return contract_hash(json.dumps(value, sort_keys=True, separators=(",", ":"), default=str))
+    return contract_hash(canonical(value))
 
 
 def is_open(state: State) -> bool:

@@ -10,7 +10,7 @@ from workloop.domain.campaign import Independence
 from workloop.domain.clock import Instant
 from workloop.domain.contract import contract_hash, from_canonical
 from workloop.domain.evidence import Origin
-from workloop.domain.happening import ITEM_FIELDS, UNRECORDED
+from workloop.domain.happening import RECORDED
 from workloop.domain.ids import ItemId, follow_up_key
 from workloop.domain.item import TERMINAL, Item, Role, State, Verification
 from workloop.domain.lane import LaneState, left_over
@@ -308,7 +308,7 @@ def history_rebuilds(view: View) -> Iterator[str]:
         times = [event.at for event in dossier.events]
         if times != sorted(times):
             yield f"the events of {item.key} go back in time"
-        wanted = {name: plain(getattr(item, name)) for name in ITEM_FIELDS if name not in UNRECORDED}
+        wanted = {name: plain(getattr(item, name)) for name in RECORDED}
         differing = [name for name, value in wanted.items() if rebuilt.get(name) != value or name not in rebuilt]
         if differing:
             yield f"the events of {item.key} do not rebuild {differing}"
