@@ -1,0 +1,1 @@
+"""Measurements of Workloop against bare SQLite on the same machine in the same run."""
