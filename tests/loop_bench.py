@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -224,6 +225,19 @@ class LoopBench:
         listed = self.client.call("list", {"limit": 500})["items"]
         return {row["key"]: row["state"] for row in listed}
 
+    def wait_until(self, holds: Callable[[], bool]) -> None:
+        """Wait for a change of the store after which something holds."""
+        deadline = time.monotonic() + BOUND_SECONDS
+        stopped = threading.Event()
+
+        def late(seconds: float) -> bool:
+            return stopped.wait(seconds) or time.monotonic() > deadline
+
+        for _ in self.store.changes(late):
+            if holds():
+                return
+        raise TimeoutError("the store never came to hold it")
+
     def close(self) -> None:
         """End every loop that still runs and close the store."""
         for loop in self.loops:
@@ -262,7 +276,7 @@ def call(action: str, error: str | None = None, **arguments: Any) -> Facts:
     """Return the step that calls an action."""
     called: Facts = {"call": {"action": action, "arguments": arguments}}
     if error is not None:
-        called["call"]["expect_error"] = error
+        called["expect_error"] = error
     return called
 
 

@@ -103,7 +103,7 @@ def claim_note(held: Held, scene: Scene) -> dict[str, Any]:
     return {"key": held.key, "item_id": held.item_id, "attempt": held.attempt, "cwd": str(scene.cwd), "ended": False}
 
 
-async def insist(lease: Lease, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+async def insist(project: Project, lease: Lease, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Run a call on the store until it answers, as long as the lease can be trusted and nobody wants an end."""
     while True:
         try:
@@ -111,12 +111,13 @@ async def insist(lease: Lease, function: Callable[P, R], *args: P.args, **kwargs
         except StoreUnavailable as gone:
             if not gone.retryable or lease.stop.requested.is_set():
                 raise
+            project.tell("store", {"key": lease.held.key, "error": str(gone)})
         await anyio.sleep(AGAIN_SECONDS)
 
 
 async def settled(project: Project, lease: Lease) -> bool:
     """Tell whether a claim has ended, by the queue's record alone."""
-    return await insist(lease, standing, project.queue, lease.held) is not Standing.HELD
+    return await insist(project, lease, standing, project.queue, lease.held) is not Standing.HELD
 
 
 async def conclude(project: Project, lease: Lease, report: SessionReport) -> None:
@@ -126,7 +127,7 @@ async def conclude(project: Project, lease: Lease, report: SessionReport) -> Non
         return
     consequence = CONSEQUENCES[report.session_class]
     cause = f"session {held.session_id} ended as {report.session_class}: {report.detail or 'it settled nothing'}"
-    await insist(lease, end_claim, project, held, report, cause, consequence.item)
+    await insist(project, lease, end_claim, project, held, report, cause, consequence.item)
 
 
 def end_claim(project: Project, held: Held, report: SessionReport, cause: str, end: ItemEnd) -> None:

@@ -40,7 +40,7 @@ async def build(project: Project, kit: SessionKit, lease: Lease) -> SessionRepor
     except Conflict as refused:
         if refused.retryable:
             raise
-        await insist(lease, park_held, project, held, refused)
+        await insist(project, lease, park_held, project, held, refused)
         return None
     probe = WorkspaceProbe(project.repository, workspace, held.contract.protected)
     prompt = brief(held, branch=workspace.branch, base=workspace.base_sha, advice=await advice(project, lease))
@@ -64,7 +64,7 @@ def park_held(project: Project, held: Held, refused: Conflict) -> None:
 
 async def advice(project: Project, lease: Lease) -> str:
     """Return what the host found lacking in the attempt before, in the host's own words."""
-    return await insist(lease, last_advice, project, lease.held)
+    return await insist(project, lease, last_advice, project, lease.held)
 
 
 def last_advice(project: Project, held: Held) -> str:
@@ -112,7 +112,7 @@ def counts(item: Item) -> bool:
 async def hand_in(project: Project, lease: Lease, workspace: Workspace) -> None:
     """Hand in the new commit of a program that ended well without settling itself."""
     if not lease.lost and not await settled(project, lease):
-        await insist(lease, submit_head, project, lease.held, workspace)
+        await insist(project, lease, submit_head, project, lease.held, workspace)
 
 
 def submit_head(project: Project, held: Held, workspace: Workspace) -> None:

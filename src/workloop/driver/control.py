@@ -14,6 +14,7 @@ class Control:
     """What has been asked of the loop so far."""
 
     changed: Callable[[], None] = lambda: None
+    asked: anyio.Event = field(default_factory=anyio.Event)
     draining: bool = False
     forced: anyio.Event = field(default_factory=anyio.Event)
     signal_number: int = 0
@@ -21,12 +22,14 @@ class Control:
     def drain(self) -> None:
         """Claim nothing more; what runs may finish."""
         self.draining = True
+        self.asked.set()
         self.changed()
 
     def force(self, number: int) -> None:
         """End what runs, too."""
         self.signal_number = number
         self.draining = True
+        self.asked.set()
         self.forced.set()
         self.changed()
 

@@ -48,7 +48,7 @@ async def give_back(project: Project, lease: Lease, reason: str, later: Instant 
     """Release an item that is still held; a claim that cannot be ended now ends with its lease."""
     try:
         if not lease.lost and not await settled(project, lease):
-            await insist(lease, release_infra, project, lease.held, reason, later)
+            await insist(project, lease, release_infra, project, lease.held, reason, later)
     except (Refusal, StoreUnavailable) as refused:
         project.tell("refused", {"key": lease.held.key, "error": str(refused)})
 

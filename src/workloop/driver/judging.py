@@ -67,12 +67,6 @@ def judge_unchecked(contract: Contract) -> Judgement:
     return Judgement(word=HostWord.UNJUDGEABLE, failed=named, reproduction=told)
 
 
-def nothing_examined() -> Judgement:
-    """Conclude where the host alone is to judge and the contract gives it nothing to run."""
-    told = "the contract leaves the verdict to the host and names no checks, so nothing can be proved"
-    return Judgement(word=HostWord.UNJUDGEABLE, reproduction=told)
-
-
 def is_red(result: CheckResult) -> bool:
     """Tell whether a check that is not green is the candidate's doing."""
     if result.outcome_on_candidate is CheckOutcome.FAILED:

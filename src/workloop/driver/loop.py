@@ -61,6 +61,7 @@ class Loop:
         await run_sync(recover, self.project)
         async with anyio.create_task_group() as watchers:
             watchers.start_soon(self.watch)
+            watchers.start_soon(self.tell_when_asked)
             watchers.start_soon(self.end_when_forced)
             async with anyio.create_task_group() as attempts:
                 await self.turn_over(attempts)
@@ -86,6 +87,11 @@ class Loop:
         for lease in [lease for lease in self.live.values() if lease is not None and not lease.lost]:
             await run_sync(lease.look, self.project.queue)
         self.nudge()
+
+    async def tell_when_asked(self) -> None:
+        """Say what a request to end will wait for."""
+        await self.control.asked.wait()
+        self.project.tell("draining", {"live": len(self.live), "forced": self.control.forced.is_set()})
 
     async def end_when_forced(self) -> None:
         """End every running session and check when a person insists."""

@@ -14,6 +14,7 @@ from workloop.domain.lease import make_token
 from workloop.driver.attempt import NOTE_NAME
 from workloop.driver.project import Project
 from workloop.runner.harness.files import write_private
+from workloop.runner.orphans import end_orphans
 from workloop.runner.pidfile import end_leftovers
 from workloop.runner.registry import WorkspaceKind, leftovers
 from workloop.runner.removal import remove
@@ -87,11 +88,15 @@ def end_processes(project: Project, found: tuple[Path, dict[str, Any]]) -> None:
 
 
 def save_worktrees(project: Project) -> None:
-    """Salvage and remove the worktrees that a killed loop left; what cannot be removed is kept and told."""
+    """Salvage and remove the work trees that a killed loop left, its checks ended; what must stay is kept and told."""
     for left in leftovers(project.repository.state_dir):
+        if left.maker_runs:
+            continue
         workspace = left.workspace
         try:
-            if workspace.kind is WorkspaceKind.ATTEMPT and workspace.ready and workspace.path.is_dir():
+            if workspace.kind is not WorkspaceKind.ATTEMPT:
+                require_dead(workspace.path, end_orphans(workspace.path))
+            elif workspace.ready and workspace.path.is_dir():
                 break_stale_locks(workspace)
                 saved = salvage(workspace, reason="the loop that ran it was killed")
                 if saved.sha is not None:
@@ -99,6 +104,12 @@ def save_worktrees(project: Project) -> None:
             remove(project.repository, workspace)
         except WorkloopError as kept:
             project.tell("kept", {"path": str(workspace.path), "error": str(kept)})
+
+
+def require_dead(folder: Path, survivors: tuple[int, ...]) -> None:
+    """Raise IntegrityFault naming the processes that still run in a folder."""
+    if survivors:
+        raise IntegrityFault("CHECK_ALIVE", f"processes {list(survivors)} survive in {folder}", hint="end them by hand")
 
 
 def end_claims(project: Project) -> int:

@@ -17,7 +17,7 @@ from workloop.driver.attempt import Scene, conclude, insist, run
 from workloop.driver.brief import brief
 from workloop.driver.building import lineage_facts
 from workloop.driver.holding import Held, Lease
-from workloop.driver.judging import HostWord, Judgement, judge, judge_unchecked, nothing_examined, receipts
+from workloop.driver.judging import HostWord, Judgement, judge, judge_unchecked, receipts
 from workloop.driver.project import Project, SessionKit
 from workloop.driver.seam import run_sync
 from workloop.runner.checks import CheckPlan, CheckReport, run_checks
@@ -48,9 +48,9 @@ async def verify(project: Project, kit: SessionKit, lease: Lease) -> SessionRepo
     seen = await host_round(project, lease, candidate)
     if lease.stop.requested.is_set():
         return None
-    await insist(lease, keep_receipts, project, held, seen.results)
+    await insist(project, lease, keep_receipts, project, held, seen.results)
     project.tell("checked", {"key": held.key, "word": seen.judgement.word.value, "failed": list(seen.judgement.failed)})
-    if await insist(lease, host_verdict, project, held, seen):
+    if await insist(project, lease, host_verdict, project, held, seen):
         return None
     checkout = await run_sync(fresh_checkout, project, held, candidate)
     prompt = brief(held, base=seen.base, receipts=seen.results)
@@ -151,9 +151,6 @@ def host_verdict(project: Project, held: Held, seen: HostRound) -> bool:
         case HostWord.GREEN:
             if held.contract.verification is not Verification.HOST:
                 return False
-            if not seen.results:
-                settle(project, held, Outcome.INCONCLUSIVE, nothing_examined(), final=True)
-                return True
             settle(project, held, Outcome.PASSED, judgement)
         case HostWord.REJECTED:
             settle(project, held, Outcome.REJECTED, judgement)

@@ -31,6 +31,7 @@ from workloop.runner.repository import Repository, slug
 from workloop.runner.workspace import clean_checkout
 
 CACHEABLE = (CheckOutcome.PASSED, CheckOutcome.FAILED)
+NO_RESULT = (CheckOutcome.ERROR, CheckOutcome.TIMEOUT, CheckOutcome.ABSENT)
 LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
 
 
@@ -181,6 +182,9 @@ class _Runner:
 
 
 def _base_decides(check: Check, outcome: CheckOutcome) -> bool:
+    """Say whether the base must be looked at: for the judgement, or to tell whose doing it is that nothing came out."""
+    if outcome in NO_RESULT:
+        return True
     if check.kind is CheckKind.GUARDS:
         return outcome is CheckOutcome.FAILED
     return check.red_on_base and outcome is CheckOutcome.PASSED
