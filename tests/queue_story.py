@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from queue_bench import ANN, HOST, Answer, sha
-
 from workloop.domain.grants import Actor, Grant
 from workloop.domain.question import FactKind
 from workloop.service.answering import park_item
@@ -17,7 +16,7 @@ from workloop.service.requests.words import Written
 from workloop.testing.clocks import FakeClock
 
 LOOKED = [{"kind": "url", "ref": "https://ci.example/run/7"}]
-DETAIL = {"failed": "test", "cause": "typo", "next_action": "fix it"}
+DETAIL: Answer = {"failed": "test", "cause": "typo", "next_action": "fix it"}
 
 
 @dataclass
@@ -35,7 +34,7 @@ class Story:
 
     def host(self, name: str, run: Written) -> Answer:
         """Run one of the host's use cases once."""
-        return self.once(name, lambda: dict(run_as_host(self.queue, HOST, name.split("/")[0], run)))
+        return self.once(name, lambda: dict(run_as_host(self.queue, HOST, name.split("/", maxsplit=1)[0], run)))
 
     def once(self, name: str, run: Callable[[], Answer]) -> Answer:
         """Run a call unless it has its answer."""
@@ -115,7 +114,7 @@ class Story:
         self.host("tend/lapse", tend)
         verifier = self.build("tried", 3)
         taken = self.claim("hold/tried/unsure", verifier, "checker")
-        unsure = {"token": taken["token"], "contract_hash": taken["contract_hash"], "verdict": "inconclusive"}
+        unsure: Answer = {"token": taken["token"], "contract_hash": taken["contract_hash"], "verdict": "inconclusive"}
         self.act("unsure", "complete", reproduction="no device", **unsure)
         self.host("park_item/candidate", lambda call: park_item(call, "tried", "no_progress", "What now?", ""))
         again = self.act("answer/3", "answer", key="tried", text="verify it again")["follow_up"]["key"]

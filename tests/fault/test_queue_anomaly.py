@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+
 from queue_bench import SLUG, Bench, bench_on, make_store, settings
 from queue_story import Story
-
 from workloop.domain.errors import StoreUnavailable
 from workloop.service.call import Queue
 from workloop.store.port import Store

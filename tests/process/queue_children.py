@@ -9,13 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from queue_bench import ANN, COORDINATOR, HOST, SLUG, sha
-
-from workloop.domain.errors import Fault, Refusal
+from workloop.domain.errors import Refusal, StoreUnavailable
 from workloop.service.call import Queue
 from workloop.service.campaigns import tend
 from workloop.service.perform import perform, run_as_host
@@ -101,7 +101,7 @@ def overlapped(reports: list[Report]) -> bool:
 def some_overlap(reports: list[Report]) -> bool:
     """Tell whether some were at work while others were."""
     ordered = sorted(reports)
-    return any(later.began < earlier.ended for earlier, later in zip(ordered, ordered[1:], strict=False))
+    return any(later.began < earlier.ended for earlier, later in pairwise(ordered))
 
 
 def try_claim(queue: Queue, number: int) -> str:
@@ -163,8 +163,8 @@ def hurry(queue: Queue, number: int) -> list[str]:
             hurried_step(queue, chance, number, claims, done)
         except Refusal:
             continue
-        except Fault as fault:
-            assert fault.retryable, fault
+        except StoreUnavailable:
+            continue
     return done
 
 
@@ -185,7 +185,7 @@ def hurried_step(
         case "beat":
             perform(queue, ANN, "heartbeat", {"token": token, "lease_seconds": 1})
         case "complete":
-            said = completion(taken, chance.randint(1, 9))
+            said: dict[str, Any] = completion(taken, chance.randint(1, 9))
             if taken["item"]["role"] == "verify":
                 verdict = chance.choice(["passed", "passed", "rejected"])
                 said = {

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from queue_bench import ANN, HOST, SLUG, settings, sha
 from queue_children import (
     Crew,
     Report,
@@ -25,6 +24,7 @@ from queue_children import (
     try_claim,
 )
 
+from queue_bench import ANN, HOST, SLUG, settings, sha
 from workloop.domain.campaign import Ceilings
 from workloop.domain.happening import Event
 from workloop.domain.item import TERMINAL
@@ -58,7 +58,7 @@ def add(queue: Queue, *items: dict[str, Any]) -> None:
         perform(queue, ANN, "add_items", {"items": [{"title": "t", **item} for item in items[start : start + 500]]})
 
 
-def test_A01_one_of_32_claimers_wins(queue: Queue, tmp_path: Path) -> None:
+def test_a01_one_of_32_claimers_wins(queue: Queue, tmp_path: Path) -> None:
     """A01: 32 processes claim one item: one winner, and each loser is told by whom and until when it is held."""
     add(queue, {"key": "x"})
     results = [report.result for report in together(queue, tmp_path, try_claim, 32)]
@@ -68,7 +68,7 @@ def test_A01_one_of_32_claimers_wins(queue: Queue, tmp_path: Path) -> None:
     assert len({(holder, until) for _, holder, until in lost}) == 1
 
 
-def test_A02_two_processes_drain_a_thousand_items_without_a_duplicate(queue: Queue, tmp_path: Path) -> None:
+def test_a02_two_processes_drain_a_thousand_items_without_a_duplicate(queue: Queue, tmp_path: Path) -> None:
     """A02: 1000 items, two processes: a thousand done, none twice, and both took part at the same time."""
     add(queue, *({"key": f"item-{number}", "verification": "none"} for number in range(1000)))
     reports = together(queue, tmp_path, drain, 2)
@@ -78,28 +78,28 @@ def test_A02_two_processes_drain_a_thousand_items_without_a_duplicate(queue: Que
     assert all(report.result for report in reports)
 
 
-def test_A26_sixty_four_concurrent_creates_all_succeed(queue: Queue, tmp_path: Path) -> None:
+def test_a26_sixty_four_concurrent_creates_all_succeed(queue: Queue, tmp_path: Path) -> None:
     """A26: writers wait for their turn; none is turned away."""
     results = [report.result for report in together(queue, tmp_path, create, 64)]
     assert results == ["added"] * 64
     assert len(take(queue.store, SLUG).dossiers) == 64
 
 
-def test_A27_the_same_key_added_at_once_is_one_item(queue: Queue, tmp_path: Path) -> None:
+def test_a27_the_same_key_added_at_once_is_one_item(queue: Queue, tmp_path: Path) -> None:
     """A27: one call makes it, every other gets the same item."""
     results = Counter(report.result for report in together(queue, tmp_path, create_same, 16))
     assert results == {"added": 1, "unchanged": 15}
     assert len(take(queue.store, SLUG).dossiers) == 1
 
 
-def test_A29_two_hosts_that_start_together_share_the_items(queue: Queue, tmp_path: Path) -> None:
+def test_a29_two_hosts_that_start_together_share_the_items(queue: Queue, tmp_path: Path) -> None:
     """A29: cold start of two processes on four items: each item once. One store; fleets on PostgreSQL come later."""
     add(queue, *({"key": f"item-{number}"} for number in range(4)))
     keys = [key for report in together(queue, tmp_path, start_cold, 2) for key in report.result]
     assert sorted(keys) == [f"item-{number}" for number in range(4)]
 
 
-def test_A38_sixteen_concurrent_answers_resume_once(queue: Queue, tmp_path: Path) -> None:
+def test_a38_sixteen_concurrent_answers_resume_once(queue: Queue, tmp_path: Path) -> None:
     """A38: resuming is compare-and-set: one answer makes the verifier, the others get the first result."""
     add(queue, {"key": "x"})
     taken = perform(queue, ANN, "claim", {"holder": "h", "key": "x"})
@@ -190,7 +190,7 @@ def drain_all(queue: Queue) -> None:
         taken = perform(queue, HOST, "claim", {"holder": f"last-{number}"})
         if taken["item"] is None:
             return
-        said = completion(taken, 1000 + number)
+        said: dict[str, Any] = completion(taken, 1000 + number)
         if taken["item"]["role"] == "verify":
             seen = [{"kind": "commit", "ref": sha(1)}]
             said = {**said, "verdict": "passed", "evidence": seen}

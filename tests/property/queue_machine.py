@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from queue_bench import ANN, COORDINATOR, HOST, SLUG, Answer, Bench, bench_on, make_store, settings, sha
 from workloop.domain.campaign import Independence, Landing
-from workloop.domain.errors import Fault, WorkloopError
+from workloop.domain.errors import Refusal
 from workloop.domain.grants import Actor, Grant
 from workloop.domain.question import FactKind
 from workloop.service.answering import park_item
@@ -99,11 +99,10 @@ class QueueMachine(RuleBasedStateMachine):
         for bench in self.benches:
             try:
                 outcomes.append(("answer", run(bench)))
-            except WorkloopError as error:
-                assert not isinstance(error, Fault), error
-                assert error.hint, error
-                outcomes.append(("refused", (error.code, error.message, error.details)))
+            except Refusal as error:
+                outcomes.append(("refused", (error.code, error.message, error.hint, error.details)))
         assert outcomes[0] == outcomes[1]
+        assert outcomes[0][0] == "answer" or outcomes[0][1][2], "a refusal without a hint"
         refused = outcomes[0][0] == "refused"
         snapshots = [take_at(bench.store, SLUG) for bench in self.benches]
         assert snapshots[0][0] == snapshots[1][0]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import pairwise
 
 from workloop.domain.campaign import Independence
 from workloop.domain.clock import Instant
@@ -84,9 +85,8 @@ def compare(before: Snapshot, after: Snapshot) -> list[str]:
             broken.append(f"8: the events of {old.item.key} were rewritten")
         if old.item.state in TERMINAL and new.item != old.item:
             broken.append(f"9: {old.item.key} was {old.item.state} and changed")
-        for name in COUNTERS:
-            if getattr(new.item, name) < getattr(old.item, name):
-                broken.append(f"3: {name} of {old.item.key} fell")
+        fallen = [name for name in COUNTERS if getattr(new.item, name) < getattr(old.item, name)]
+        broken += [f"3: {name} of {old.item.key} fell" for name in fallen]
     return broken
 
 
@@ -262,9 +262,9 @@ def circles(view: View) -> Iterator[str]:
         for dossier in view.dossiers
         if dossier.item.state not in TERMINAL
     }
-    for start in waits:
+    for start, needs in waits.items():
         seen: set[ItemId] = set()
-        stack = list(waits[start])
+        stack = list(needs)
         while stack:
             needed = stack.pop()
             if needed not in seen:
@@ -288,7 +288,7 @@ def lanes_are_owned(view: View) -> Iterator[str]:
         ends = [grant.ended_at for grant in grants]
         if any(end is None for end in ends[:-1]) or (bool(ends) and (ends[-1] is None) != held):
             yield f"lane {lane.name} is {lane.state} with grants ended at {ends}"
-        for earlier, later in zip(grants, grants[1:], strict=False):
+        for earlier, later in pairwise(grants):
             if earlier.ended_at is not None and later.granted_at < earlier.ended_at:
                 yield f"grants {earlier.grant} and {later.grant} of lane {lane.name} overlap"
         dirty = not held and bool(grants) and bool(left_over(grants[-1]))

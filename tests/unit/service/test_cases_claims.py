@@ -1,8 +1,8 @@
 """Reported failures of claims, leases and fences, each as a short sequence of calls."""
 
 import pytest
-from queue_bench import HOST, SLUG, Answer, Bench, sha
 
+from queue_bench import HOST, SLUG, Answer, Bench, sha
 from workloop.domain.errors import IntegrityFault, StoreUnavailable
 from workloop.service.call import Queue
 from workloop.service.campaigns import tend
@@ -10,10 +10,10 @@ from workloop.service.perform import perform, run_as_host
 from workloop.testing.clocks import SeededIds
 from workloop.testing.faults import FaultyStore
 
-DETAIL = {"failed": "f", "cause": "c", "next_action": "n"}
+DETAIL: Answer = {"failed": "f", "cause": "c", "next_action": "n"}
 
 
-def test_A03_a_held_item_is_refused_at_once_naming_its_holder(bench: Bench) -> None:
+def test_a03_a_held_item_is_refused_at_once_naming_its_holder(bench: Bench) -> None:
     """A03: a claim is whole or nothing, and contention fails fast with the owner's name and the end of its lease."""
     bench.add("x")
     taken = bench.claim("x", "first")
@@ -22,7 +22,7 @@ def test_A03_a_held_item_is_refused_at_once_naming_its_holder(bench: Bench) -> N
     assert error.details["lease_until"] == taken["lease_until"]
 
 
-def test_A05_a_fresh_claim_does_not_inherit_an_old_beat(bench: Bench) -> None:
+def test_a05_a_fresh_claim_does_not_inherit_an_old_beat(bench: Bench) -> None:
     """A05: liveness belongs to the attempt and begins at its claim."""
     bench.add("x")
     taken = bench.claim("x")
@@ -35,26 +35,27 @@ def test_A05_a_fresh_claim_does_not_inherit_an_old_beat(bench: Bench) -> None:
     assert bench.do("heartbeat", token=fresh["token"])["key"] == "x"
 
 
-def test_A07_a_late_write_of_an_old_fence_changes_nothing(bench: Bench) -> None:
+def test_a07_a_late_write_of_an_old_fence_changes_nothing(bench: Bench) -> None:
     """A07: every write carries the fence; the stale holder is told, the new one is not disturbed."""
     bench.add("x")
     old = bench.claim("x", "a")
     bench.clock.advance(1800)
     new = bench.claim("x", "b")
     assert new["item"]["attempt"] == old["item"]["attempt"] + 1
-    for action, more in (
+    late: list[tuple[str, Answer]] = [
         ("complete", bench.completion(old)),
         ("heartbeat", {}),
         ("retry", DETAIL),
         ("defer", {"boundary": "spend-money", "asks": "?"}),
         ("release", {}),
         ("attach", {"evidence": [{"kind": "file", "ref": "log"}]}),
-    ):
+    ]
+    for action, more in late:
         assert bench.refused("LEASE_LOST", action, **{**more, "token": old["token"]}).details["stop_writing"] is True
     assert bench.finish(new)["state"] == "candidate"
 
 
-def test_A09_a_sweep_that_fails_leaves_the_item_for_the_next_one(bench: Bench) -> None:
+def test_a09_a_sweep_that_fails_leaves_the_item_for_the_next_one(bench: Bench) -> None:
     """A09: recovery is periodic and compare-and-set; a transient error loses nothing."""
     bench.add("x")
     bench.claim("x")
@@ -71,7 +72,7 @@ def test_A09_a_sweep_that_fails_leaves_the_item_for_the_next_one(bench: Bench) -
     assert (bench.state("x"), bench.item("x").expiries) == ("pending", 1)
 
 
-def test_A10_a_restarted_worker_of_the_same_name_does_not_hide_a_lapsed_claim(bench: Bench) -> None:
+def test_a10_a_restarted_worker_of_the_same_name_does_not_hide_a_lapsed_claim(bench: Bench) -> None:
     """A10: the lease is on the item itself; no second table of workers can hide it."""
     bench.add("x")
     bench.add("y")
@@ -81,7 +82,7 @@ def test_A10_a_restarted_worker_of_the_same_name_does_not_hide_a_lapsed_claim(be
     assert bench.claim("x", "pod-1")["item"]["attempt"] == 2
 
 
-def test_A11_a_claim_recovers_lapsed_items_without_any_sweeper(bench: Bench) -> None:
+def test_a11_a_claim_recovers_lapsed_items_without_any_sweeper(bench: Bench) -> None:
     """A11: reclaiming happens inside claim."""
     bench.add("x")
     bench.claim("x", "dead")
@@ -89,7 +90,7 @@ def test_A11_a_claim_recovers_lapsed_items_without_any_sweeper(bench: Bench) -> 
     assert bench.claim(holder="alive")["item"]["key"] == "x"
 
 
-def test_A15_slots_are_the_live_claims_and_never_leak(bench: Bench) -> None:
+def test_a15_slots_are_the_live_claims_and_never_leak(bench: Bench) -> None:
     """A15: whatever call fails on the way, a slot is held by an open claim or free."""
     for number in range(3):
         bench.add(f"x{number}")
@@ -108,7 +109,7 @@ def test_A15_slots_are_the_live_claims_and_never_leak(bench: Bench) -> None:
     assert all(slot.item_id is None for slot in bench.snapshot().slots)
 
 
-def test_A17_status_shows_how_long_a_holder_has_been_silent(bench: Bench) -> None:
+def test_a17_status_shows_how_long_a_holder_has_been_silent(bench: Bench) -> None:
     """A17: the oldest claim without a beat is on the first page; its lapse frees the item."""
     bench.add("x")
     bench.claim("x")
@@ -128,7 +129,7 @@ ENDS: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("end", ["retry", "release", "defer", "complete", "expire", "cancel", "supersede", "park"])
-def test_A18_every_end_of_a_claim_frees_item_slot_executor_and_lane(bench: Bench, end: str) -> None:
+def test_a18_every_end_of_a_claim_frees_item_slot_executor_and_lane(bench: Bench, end: str) -> None:
     """A18: one ownership, cleared by every way out in the same transaction; the same holder claims again at once."""
     bench.add("x", lane="browser")
     bench.add("next", lane="browser")
@@ -154,7 +155,7 @@ def test_A18_every_end_of_a_claim_frees_item_slot_executor_and_lane(bench: Bench
     assert bench.do("lane_acquire", token=following["token"])["state"] == "held"
 
 
-def test_A19_a_claim_that_never_starts_is_free_after_its_short_lease(bench: Bench) -> None:
+def test_a19_a_claim_that_never_starts_is_free_after_its_short_lease(bench: Bench) -> None:
     """A19: nothing is locked before its claim, and a claim may ask for a short first lease."""
     bench.add("x")
     bench.claim("x", "slow", lease_seconds=30)
@@ -162,7 +163,7 @@ def test_A19_a_claim_that_never_starts_is_free_after_its_short_lease(bench: Benc
     assert bench.claim("x", "prompt")["item"]["attempt"] == 2
 
 
-def test_A23_one_item_has_one_live_attempt(bench: Bench) -> None:
+def test_a23_one_item_has_one_live_attempt(bench: Bench) -> None:
     """A23: a second trigger for a worked item starts nothing, by key or by chance."""
     bench.add("x")
     bench.claim("x", "h")
@@ -171,7 +172,7 @@ def test_A23_one_item_has_one_live_attempt(bench: Bench) -> None:
     assert len(bench.dossier("x").claims) == 1
 
 
-def test_A25_an_owner_is_overtaken_only_at_the_end_of_its_lease(bench: Bench) -> None:
+def test_a25_an_owner_is_overtaken_only_at_the_end_of_its_lease(bench: Bench) -> None:
     """A25: DESIGN 3.3 has no second grace: the lease is the grace, to the microsecond, and the old owner is fenced."""
     bench.add("x")
     old = bench.claim("x", "a")
@@ -182,7 +183,7 @@ def test_A25_an_owner_is_overtaken_only_at_the_end_of_its_lease(bench: Bench) ->
     bench.refused("LEASE_LOST", "complete", **bench.completion(old))
 
 
-def test_A30_a_release_does_not_free_what_another_holds_by_now(bench: Bench) -> None:
+def test_a30_a_release_does_not_free_what_another_holds_by_now(bench: Bench) -> None:
     """A30: release is compare-and-set on the fence; the bare name of a holder is not enough."""
     bench.add("x")
     old = bench.claim("x", "h")
@@ -192,7 +193,7 @@ def test_A30_a_release_does_not_free_what_another_holds_by_now(bench: Bench) -> 
     assert bench.do("heartbeat", token=new["token"])["key"] == "x"
 
 
-def test_A31_an_item_in_progress_without_a_lease_cannot_be_stored(bench: Bench) -> None:
+def test_a31_an_item_in_progress_without_a_lease_cannot_be_stored(bench: Bench) -> None:
     """A31: the promise is in the schema, not in the code that writes."""
     from dataclasses import replace
 
@@ -203,7 +204,7 @@ def test_A31_an_item_in_progress_without_a_lease_cannot_be_stored(bench: Bench) 
         tx.item_update(item, replace(item, lease_until=None, events=item.events + 1))
 
 
-def test_A33_an_answer_lost_on_the_way_is_had_again(bench: Bench) -> None:
+def test_a33_an_answer_lost_on_the_way_is_had_again(bench: Bench) -> None:
     """A33: a settle whose answer was lost is sent again and gives the same answer, with and without a request id."""
     bench.add("x")
     taken = bench.claim("x")
@@ -215,7 +216,7 @@ def test_A33_an_answer_lost_on_the_way_is_had_again(bench: Bench) -> None:
     assert bench.snapshot() == before
 
 
-def test_A34_a_repeated_settle_never_reaches_the_next_owner(bench: Bench) -> None:
+def test_a34_a_repeated_settle_never_reaches_the_next_owner(bench: Bench) -> None:
     """A34: replays are bound to (attempt, fence): the first answer, and no effect on who holds the item now."""
     bench.add("x")
     first = bench.claim("x", "a")
@@ -227,7 +228,7 @@ def test_A34_a_repeated_settle_never_reaches_the_next_owner(bench: Bench) -> Non
     assert bench.do("heartbeat", token=second["token"])["key"] == "x"
 
 
-def test_A37_a_lost_attempt_stays_on_record_and_the_next_is_a_new_one(bench: Bench) -> None:
+def test_a37_a_lost_attempt_stays_on_record_and_the_next_is_a_new_one(bench: Bench) -> None:
     """A37: lost is not never started: the attempt ends as expired and the next one has the number after it."""
     bench.add("x")
     bench.claim("x", "a")
@@ -238,7 +239,7 @@ def test_A37_a_lost_attempt_stays_on_record_and_the_next_is_a_new_one(bench: Ben
     assert (shown["attempts"], shown["expiries"]) == (0, 1)
 
 
-def test_A39_a_claim_takes_only_what_its_tools_suffice_for(bench: Bench) -> None:
+def test_a39_a_claim_takes_only_what_its_tools_suffice_for(bench: Bench) -> None:
     """A39: claims are filtered by capability; a verifier's refusal is an outcome, not a loop."""
     bench.add("writes", tools=["git", "write"])
     bench.add("reads")
@@ -247,7 +248,7 @@ def test_A39_a_claim_takes_only_what_its_tools_suffice_for(bench: Bench) -> None
     assert bench.claim(holder="h2", tools=["git", "write"])["item"]["key"] == "writes"
 
 
-def test_J03_a_cut_claim_is_repeated_with_its_request_id(bench: Bench) -> None:
+def test_j03_a_cut_claim_is_repeated_with_its_request_id(bench: Bench) -> None:
     """J03: a client that cut the call short repeats it and gets its claim, not a second one."""
     bench.add("x")
     bench.add("y")
@@ -257,7 +258,7 @@ def test_J03_a_cut_claim_is_repeated_with_its_request_id(bench: Bench) -> None:
     bench.refused("REQUEST_ID_REUSED", "claim", holder="h", request_id="r1", key="y")
 
 
-def test_J02_a_long_list_is_cut_with_counts_and_a_way_on(bench: Bench) -> None:
+def test_j02_a_long_list_is_cut_with_counts_and_a_way_on(bench: Bench) -> None:
     """J02: lists are minimal rows; above twenty come counts and how to go on."""
     bench.do("add_items", items=[{"key": f"k{number:02}", "title": "t"} for number in range(45)])
     first = bench.do("list")
@@ -268,7 +269,7 @@ def test_J02_a_long_list_is_cut_with_counts_and_a_way_on(bench: Bench) -> None:
     assert (len(second["items"]), len(third["items"]), third["more"]) == (20, 5, False)
 
 
-def test_B09_a_lane_is_granted_to_one(bench: Bench) -> None:
+def test_b09_a_lane_is_granted_to_one(bench: Bench) -> None:
     """B09: lanes are exact names, compared in the transaction that grants them; no two patterns can both win."""
     bench.add("x", lane="browser")
     bench.add("y", lane="browser")
@@ -279,7 +280,7 @@ def test_B09_a_lane_is_granted_to_one(bench: Bench) -> None:
     assert "x" in error.message
 
 
-def test_B11_no_transaction_is_open_between_two_calls(bench: Bench) -> None:
+def test_b11_no_transaction_is_open_between_two_calls(bench: Bench) -> None:
     """B11: a transaction spans one call; while a person thinks, anybody else writes."""
     bench.add("x")
     taken = bench.claim("x")
@@ -290,12 +291,13 @@ def test_B11_no_transaction_is_open_between_two_calls(bench: Bench) -> None:
         assert tx.question_open(bench.item("x").id) is not None
 
 
-def test_B19_ids_of_one_instant_never_collide(bench: Bench) -> None:
+def test_b19_ids_of_one_instant_never_collide(bench: Bench) -> None:
     """B19: two writers that draw the same chance in the same millisecond still get ids of their own."""
     for number in range(40):
         queue = Queue(store=bench.store, ids=SeededIds(7), slug=SLUG)
-        items = [{"key": f"{number}-{count}", "title": "t"} for count in range(1 + number % 3)]
-        perform(queue, HOST, "add_items", {"items": items})
+        added = [{"key": f"{number}-{count}", "title": "t"} for count in range(1 + number % 3)]
+        arguments: Answer = {"items": added}
+        perform(queue, HOST, "add_items", arguments)
     assert len(bench.keys()) == sum(1 + number % 3 for number in range(40))
     queue = Queue(store=bench.store, ids=SeededIds(7), slug=SLUG)
     taken = bench.claim("0-0")

@@ -2,13 +2,13 @@
 
 import json
 
-from queue_bench import HOST, Bench, sha
+from queue_bench import HOST, Answer, Bench, sha
 
 CHECK = {"id": "suite", "command": "make test"}
 PASSED = {"kind": "check", "ref": "log", "slot": "suite", "result": "passed"}
 
 
-def test_E05_failures_are_counted_as_failures_and_reviews_are_made_once(bench: Bench) -> None:
+def test_e05_failures_are_counted_as_failures_and_reviews_are_made_once(bench: Bench) -> None:
     """E05: exact states in every sum; one verifier per candidate however often the completion is sent."""
     bench.add("x", attempts_max=1)
     bench.do("retry", token=bench.claim("x")["token"], failed="f", cause="c", next_action="n")
@@ -21,7 +21,7 @@ def test_E05_failures_are_counted_as_failures_and_reviews_are_made_once(bench: B
     assert bench.keys() == ["x", "y", "y~v1"]
 
 
-def test_E07_a_refused_completion_says_that_the_work_is_still_yours(bench: Bench) -> None:
+def test_e07_a_refused_completion_says_that_the_work_is_still_yours(bench: Bench) -> None:
     """E07: still yours, what is missing, how to go on, how many attempts are left; and then it works."""
     bench.add("x", evidence=["shot"], attempts_max=3)
     taken = bench.claim("x")
@@ -34,11 +34,11 @@ def test_E07_a_refused_completion_says_that_the_work_is_still_yours(bench: Bench
     )
 
 
-def test_E09_made_up_proof_fills_nothing(bench: Bench) -> None:
+def test_e09_made_up_proof_fills_nothing(bench: Bench) -> None:
     """E09: what a worker says of checks, hashes and truth is claimed; only the host's receipts carry a verdict."""
     bench.candidate("x", checks=[CHECK])
     taken = bench.claim("x~v1", "checker")
-    said = {"token": taken["token"], "contract_hash": taken["contract_hash"], "verdict": "passed"}
+    said: Answer = {"token": taken["token"], "contract_hash": taken["contract_hash"], "verdict": "passed"}
     made_up = {**PASSED, "digest": "0" * 64}
     bench.refused("RECEIPT_MISSING", "complete", **said, evidence=[made_up])
     bench.refused("DIGEST_MALFORMED", "complete", **said, evidence=[{**PASSED, "digest": "true"}])
@@ -46,7 +46,7 @@ def test_E09_made_up_proof_fills_nothing(bench: Bench) -> None:
     assert bench.verdict(taken)["root"]["state"] == "succeeded"
 
 
-def test_E10_two_receipts_that_disagree_are_not_a_pass(bench: Bench) -> None:
+def test_e10_two_receipts_that_disagree_are_not_a_pass(bench: Bench) -> None:
     """E10: a copy of the result never outranks the record: passed and failed on one candidate is not passed."""
     bench.candidate("x", checks=[CHECK])
     taken = bench.claim("x~v1", "checker")
@@ -61,7 +61,7 @@ def test_E10_two_receipts_that_disagree_are_not_a_pass(bench: Bench) -> None:
     )
 
 
-def test_E13_a_verifier_is_told_nothing_of_the_builders_story(bench: Bench) -> None:
+def test_e13_a_verifier_is_told_nothing_of_the_builders_story(bench: Bench) -> None:
     """E13: the raw contract and the candidate's reference; neither summary nor evidence of who built it."""
     bench.add("x")
     taken = bench.claim("x", "proud-builder")
@@ -76,7 +76,7 @@ def test_E13_a_verifier_is_told_nothing_of_the_builders_story(bench: Bench) -> N
     assert judge["contract"]["candidate"] == {"kind": "commit", "ref": sha(1), "round": 1}
 
 
-def test_E14_inconclusive_closes_nothing(bench: Bench) -> None:
+def test_e14_inconclusive_closes_nothing(bench: Bench) -> None:
     """E14: the verifier goes back to the queue; when all are spent, a person is asked and the candidate kept."""
     bench.candidate("x", attempts_max=2)
     assert bench.judge("x~v1", "inconclusive")["state"] == "pending"
@@ -86,7 +86,7 @@ def test_E14_inconclusive_closes_nothing(bench: Bench) -> None:
     assert bench.do("answer", key="x", text="the device is back")["follow_up"]["key"] == "x~v2"
 
 
-def test_E18_a_verdict_counts_for_its_own_commit_only(bench: Bench) -> None:
+def test_e18_a_verdict_counts_for_its_own_commit_only(bench: Bench) -> None:
     """E18: one verdict per (round, SHA): an earlier pass or receipt says nothing about a later candidate."""
     bench.candidate("x", checks=[CHECK])
     first = bench.claim("x~v1", "checker")
@@ -94,7 +94,7 @@ def test_E18_a_verdict_counts_for_its_own_commit_only(bench: Bench) -> None:
     bench.verdict(first, "rejected")
     bench.finish(bench.claim("x~r1", "fixer"), 2)
     second = bench.claim("x~v2", "checker")
-    said = {"token": second["token"], "contract_hash": second["contract_hash"], "verdict": "passed"}
+    said: Answer = {"token": second["token"], "contract_hash": second["contract_hash"], "verdict": "passed"}
     bench.refused("RECEIPT_MISSING", "complete", **said, evidence=[{"kind": "url", "ref": "https://ci.example/7"}])
     bench.refused("CONTRACT_MISMATCH", "complete", **{**said, "contract_hash": first["contract_hash"]})
     bench.do("attach", HOST, token=second["token"], evidence=[PASSED])
@@ -105,7 +105,7 @@ def test_E18_a_verdict_counts_for_its_own_commit_only(bench: Bench) -> None:
     ]
 
 
-def test_E19_landed_is_a_fact_of_its_own_and_not_an_intent(bench: Bench) -> None:
+def test_e19_landed_is_a_fact_of_its_own_and_not_an_intent(bench: Bench) -> None:
     """E19: dependants that wait for landed go on when the host has seen it, not when the verdict is given."""
     from workloop.domain.campaign import Landing
 
@@ -120,7 +120,7 @@ def test_E19_landed_is_a_fact_of_its_own_and_not_an_intent(bench: Bench) -> None
     assert bench.claim("after")["item"]["key"] == "after"
 
 
-def test_E21_red_after_landing_makes_one_linked_successor(bench: Bench) -> None:
+def test_e21_red_after_landing_makes_one_linked_successor(bench: Bench) -> None:
     """E21: the ended item stays as it is; `~g1` carries its contract, once, however often red is seen."""
     bench.judge(bench.candidate("x"))
     bench.fact("x", "landed", "main@1")
@@ -137,7 +137,7 @@ def test_a_failed_item_has_one_successor_at_a_time(bench: Bench) -> None:
     """DESIGN 3.1: a person's retry makes `~again1`; a second retry gives the same one until it has failed too."""
     bench.add("x", attempts_max=1, verification="none")
     bench.add("waits", depends_on=["x"])
-    fail = {"failed": "f", "cause": "c", "next_action": "n"}
+    fail: Answer = {"failed": "f", "cause": "c", "next_action": "n"}
     bench.do("retry", token=bench.claim("x")["token"], **fail)
     assert bench.do("retry", key="x", reason="again")["successor"] == "x~again1"
     assert bench.do("retry", key="x", reason="again")["successor"] == "x~again1"

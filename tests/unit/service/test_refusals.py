@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from queue_bench import ANN, COORDINATOR, HOST, READER, Answer, Bench, sha
 
+from queue_bench import ANN, COORDINATOR, HOST, READER, Answer, Bench, sha
 from workloop.domain.grants import Actor, Grant
 
-DETAIL = {"failed": "f", "cause": "c", "next_action": "n"}
+DETAIL: Answer = {"failed": "f", "cause": "c", "next_action": "n"}
 Case = tuple[str, str, str, Callable[[Bench], Answer]]
 
 
@@ -428,8 +428,8 @@ def test_a_refusal_has_a_code_and_a_hint_and_writes_nothing(
 ) -> None:
     """Every row of the list of bad inputs and races that concerns the queue.
 
-    DESIGN decides otherwise than the list for these: a stale writer gets LEASE_LOST (of the list's STALE_CLAIM) once its
-    lease was lost by expiry; superseding is immediate, so there is no supersede_requested; a rule version that changes
+    DESIGN decides otherwise than the list for these: a stale writer gets LEASE_LOST (not STALE_CLAIM) once its lease
+    was lost by expiry; superseding is immediate, so there is no supersede_requested; a rule version that changes
     reaches later items only; a dirty lane is cleaned before the next grant instead of being granted dirty.
     """
     arguments = prepare(bench)
@@ -599,7 +599,7 @@ def test_the_host_alone_makes_receipts(bench: Bench) -> None:
     taken = bench.claim("x~v1", "checker")
     passed = {"kind": "check", "ref": "log", "slot": "suite", "result": "passed"}
     bench.do("attach", token=taken["token"], evidence=[passed])
-    said = {"token": taken["token"], "contract_hash": taken["contract_hash"], "verdict": "passed"}
+    said: Answer = {"token": taken["token"], "contract_hash": taken["contract_hash"], "verdict": "passed"}
     bench.refused("RECEIPT_MISSING", "complete", **said)
     bench.do("attach", HOST, token=taken["token"], evidence=[{**passed, "result": "failed"}])
     bench.do("attach", HOST, token=taken["token"], evidence=[passed])
