@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -164,8 +165,8 @@ def contestants(bench: Bench) -> dict[str, Callable[[], tuple[float, float]]]:
     for name, words in commands.items():
         notes = bench.record(name, words)
         bare = [sys.executable, str(bench.bare), str(bench.store), str(notes)]
-        runs[f"bare {name}"] = lambda argv=bare: bench.timed(argv)
-        runs[f"workloop {name}"] = lambda argv=workloop(*words): bench.timed(argv)
+        runs[f"bare {name}"] = partial(bench.timed, bare)
+        runs[f"workloop {name}"] = partial(bench.timed, workloop(*words))
     runs["workloop --help"] = lambda: bench.timed(workloop("--help"))
     runs["workloop mcp"] = bench.greeted
     return runs
@@ -223,7 +224,8 @@ def report(walls: dict[str, list[float]], cpus: dict[str, list[float]], out: Pat
         ratio = statistics.median(walls[ours]) / statistics.median(walls[theirs])
         ratios.append({"of": ours, "to": theirs, "wall": round(ratio, 2), "cpu": round(cpu, 2), "target": target})
         goal = f"target {target}" if target is not None else "no target"
-        print(f"{ours} : {theirs} = {ratio:.2f} wall, {cpu:.2f} processor, in turn {min(in_turn):.2f} to {max(in_turn):.2f}; {goal}")
+        turns = f"in turn {min(in_turn):.2f} to {max(in_turn):.2f}"
+        print(f"{ours} : {theirs} = {ratio:.2f} wall, {cpu:.2f} processor, {turns}; {goal}")
     text = json.dumps({"runs": len(walls["python -c pass"]), "rows": rows, "ratios": ratios}, indent=2)
     if out is not None:
         out.write_text(text + "\n")

@@ -124,7 +124,7 @@ def parameters(options: Sequence[Option]) -> list[click.Parameter]:
             click.Option(
                 [f"option_{number}_{len(options)}", *option.flags],
                 help=option.help,
-                is_flag=option.bare,
+                is_flag=True if option.bare else None,
                 multiple=not option.bare,
                 metavar=metavar,
             )
