@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workloop.domain.question import Brake, Question, QuestionKind
     from workloop.service.call import Call
 
-CODES = {ClaimEnd.COMPLETE: "ALREADY_SETTLED", ClaimEnd.EXPIRED: "LEASE_LOST"}
+CODES: dict[ClaimEnd | None, str] = {ClaimEnd.COMPLETE: "ALREADY_SETTLED", ClaimEnd.EXPIRED: "LEASE_LOST"}
 
 
 def owned(call: Call, token: str) -> tuple[Item, Claim]:
