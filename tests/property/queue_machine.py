@@ -107,10 +107,11 @@ class QueueMachine(RuleBasedStateMachine):
         snapshots = [take_at(bench.store, SLUG) for bench in self.benches]
         assert snapshots[0][0] == snapshots[1][0]
         snapshot, now = snapshots[0]
-        assert check_snapshot(snapshot, now, after_expiry=name in ("tend", "claim") and not refused) == []
+        broken = check_snapshot(snapshot, now, after_expiry=name in ("tend", "claim") and not refused)
         if self.last is not None:
-            assert compare(self.last, snapshot) == []
-            assert not refused or snapshot == self.last
+            broken += compare(self.last, snapshot)
+        assert not broken, broken
+        assert not refused or self.last is None or snapshot == self.last
         self.last = snapshot
         return None if refused else outcomes[0][1]
 

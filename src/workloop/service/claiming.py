@@ -8,7 +8,7 @@ from workloop.domain.campaign import CampaignState, paused
 from workloop.domain.clock import SECOND_US, Instant, seconds_us, to_text
 from workloop.domain.contract import from_canonical
 from workloop.domain.errors import Conflict, Forbidden, IntegrityFault, NotFound
-from workloop.domain.ids import Fence, ItemId, id_text
+from workloop.domain.ids import Fence, ItemId, id_text, spelling
 from workloop.domain.item import Item, Role, State
 from workloop.domain.lease import Claim, ClaimEnd, beat_by, make_token
 from workloop.domain.transitions import Move
@@ -122,7 +122,7 @@ def described_again(tx: Reading, item_id: ItemId, fence: Fence) -> ClaimAnswer:
 def replay(call: Call, wish: ClaimWish, held: Claim) -> ClaimAnswer:
     """Give an executor its own open claim again when it names it; refuse a second one."""
     item = call.item(held.item_id)
-    if wish.key is not None and wish.key.strip() == item.key and held.holder == wish.holder:
+    if wish.key is not None and spelling(wish.key) == item.key and held.holder == wish.holder:
         return {**describe(call.tx, item, held), "replayed": True}
     raise Conflict(
         "HOLDER_BUSY",

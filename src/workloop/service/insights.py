@@ -12,7 +12,7 @@ from workloop.domain.errors import BadRequest, Forbidden
 from workloop.domain.evidence import Evidence
 from workloop.domain.grants import Actor, Grant
 from workloop.domain.happening import Event
-from workloop.domain.ids import EventId, ItemId, id_number, id_text
+from workloop.domain.ids import EventId, ItemId, id_number, id_text, spelling
 from workloop.domain.item import Item, State
 from workloop.domain.lane import left_over
 from workloop.domain.lease import Claim, effective_state, read_token
@@ -196,7 +196,7 @@ def addressed(tx: Reading, campaign: Campaign, actor: Actor, key: str) -> Item:
     if actor.grant is not Grant.SESSION:
         return require_item(tx, campaign, key)
     own = tx.item_get(read_token(tx.secret(), actor.token)[0])
-    if own is None or (key and key.strip() != own.key):
+    if own is None or (key and spelling(key) != own.key):
         raise Forbidden("NOT_OWNER", f"a session sees only its own item, not {key!r}", hint="leave key out")
     return own
 
