@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,9 +46,13 @@ class Project:
     def run(
         self, *words: str, stdin: str = "", cwd: Path | None = None, python: tuple[str, ...] = (), **extra: str
     ) -> Done:
-        """Run the command; nothing it does may end in a traceback."""
+        """Run the command, with more variables in its environment when given."""
+        return self.started([sys.executable, *python, "-m", "workloop", *words], stdin, cwd, extra)
+
+    def started(self, argv: list[str], stdin: str, cwd: Path | None, extra: Mapping[str, str]) -> Done:
+        """Run a child to its end; nothing it does may end in a traceback."""
         done = subprocess.run(
-            [sys.executable, *python, "-m", "workloop", *words],
+            argv,
             input=stdin.encode("utf-8", "surrogateescape"),
             cwd=cwd or self.repository.path,
             env={**self.environment, **extra},
@@ -59,15 +64,19 @@ class Project:
         assert "Traceback" not in ended.err, ended.err
         return ended
 
+    def plain(self, words: tuple[str, ...], stdin: str, extra: Mapping[str, str]) -> Done:
+        """Run the command in the repository."""
+        return self.started([sys.executable, "-m", "workloop", *words], stdin, None, extra)
+
     def ask(self, *words: str, stdin: str = "", **extra: str) -> Facts:
         """Run a command that must succeed; returns its answer."""
-        done = self.run(*words, stdin=stdin, **extra)
+        done = self.plain(words, stdin, extra)
         assert done.code == 0, (words, done)
         return done.answer
 
     def refused(self, *words: str, stdin: str = "", **extra: str) -> tuple[int, str]:
         """Run a command that must be refused; returns its exit code and the code of its problem document."""
-        done = self.run(*words, stdin=stdin, **extra)
+        done = self.plain(words, stdin, extra)
         assert done.out == "", (words, done)
         problem = done.problem
         assert problem["title"]

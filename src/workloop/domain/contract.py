@@ -87,6 +87,7 @@ class Contract:
 
 
 RED_EXIT_CODES = (1,)
+encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, check_circular=False).encode
 TEXTS = ("title", "objective", "family", "subject", "lane")
 TEXT_LISTS = ("source_refs", "tools", "authority_allow", "authority_deny", "boundaries", "protected", "waived")
 
@@ -151,7 +152,7 @@ def contract_values(contract: Contract) -> dict[str, Any]:
 
 def canonical_text(contract: Contract) -> str:
     """Write a contract as canonical JSON: sorted members, no spaces, empty fields left out."""
-    return json.dumps(contract_values(contract), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return encode(contract_values(contract))
 
 
 def contract_hash(text: str) -> str:

@@ -12,7 +12,6 @@ from workloop.domain.item import Item
 Scalar = str | int | bool | None
 UNRECORDED = frozenset({"lease_until", "events"})
 RECORDED = tuple(field.name for field in fields(Item) if field.name not in UNRECORDED)
-NOTHING = (object(),) * len(RECORDED)
 recorded = attrgetter(*RECORDED)
 
 
@@ -42,7 +41,10 @@ class Event(NewEvent):
 def changes(before: Item | None, after: Item) -> dict[str, Scalar]:
     """Return the fields that differ, as stored; lease times are left out, they are not history."""
     new: tuple[Scalar, ...] = recorded(after)
-    old: tuple[Scalar | object, ...] = recorded(before) if before is not None else NOTHING
+    if before is None:
+        every = zip(RECORDED, new, strict=True)
+        return {name: value.value if isinstance(value, StrEnum) else value for name, value in every}
+    old: tuple[Scalar, ...] = recorded(before)
     return {
         name: value.value if isinstance(value, StrEnum) else value
         for name, value, earlier in zip(RECORDED, new, old, strict=True)

@@ -66,7 +66,7 @@ def normal_key(raw: str) -> str:
         raise BadRequest(
             "BAD_REQUEST", f"key is longer than {KEY_CHARACTERS_MAX} characters", hint="shorten it", field="key"
         )
-    if any(character.isspace() or not character.isprintable() for character in key):
+    if " " in key or not key.isprintable():  # every other kind of white space is not printable
         raise BadRequest(
             "BAD_REQUEST",
             f"key {key!r} contains white space or control characters",
@@ -79,7 +79,7 @@ def normal_key(raw: str) -> str:
 def own_key(raw: str) -> str:
     """Return the canonical spelling of a key that a caller chose; derived endings are the service's own."""
     key = normal_key(raw)
-    if FOLLOW_UP.search(key):
+    if "~" in key and FOLLOW_UP.search(key):
         raise BadRequest(
             "KEY_RESERVED",
             f"key {key!r} ends like a follow-up's",

@@ -99,13 +99,17 @@ def merge_contract(settings: CampaignSettings, item: NewItem) -> Contract:
     )
 
 
-def join_texts(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
+def join_texts(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
     """Join two lists of texts, each text once, in order."""
+    if not first and not second:
+        return ()
     return tuple(dict.fromkeys((*first, *second)))
 
 
-def join(first: Iterable[Entry], second: Iterable[Entry], waived: set[str]) -> tuple[Entry, ...]:
+def join(first: tuple[Entry, ...], second: tuple[Entry, ...], waived: set[str]) -> tuple[Entry, ...]:
     """Join two lists by id; the second's entry replaces the first's, waived defaults are left out."""
+    if not first and len(second) < 2:
+        return second
     joined = {entry.id: entry for entry in first if entry.id not in waived}
     joined.update({entry.id: entry for entry in second})
     return tuple(joined.values())
@@ -113,6 +117,8 @@ def join(first: Iterable[Entry], second: Iterable[Entry], waived: set[str]) -> t
 
 def allowed(settings: CampaignSettings, item: NewItem) -> tuple[str, ...]:
     """Join authorities; an item may ask only for grantable ones, and a denial beats a permission."""
+    if not item.authority_allow and not settings.defaults.authority_allow:
+        return ()
     for wish in item.authority_allow:
         if wish not in settings.grantable:
             raise unknown_name(item.key, "authority", wish, settings.grantable, "AUTHORITY_NOT_GRANTABLE")

@@ -1,7 +1,8 @@
 """What a caller asks for when it adds an item: strictly read, nothing guessed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Final
 
 from workloop.domain.checks import Check, CheckKind
 from workloop.domain.clock import Instant
@@ -10,7 +11,7 @@ from workloop.domain.ids import own_key, slug, spelling
 from workloop.domain.item import Verification
 from workloop.domain.lease import LEASE_SECONDS_MAX
 from workloop.domain.rank import PRIORITY_HIGHEST_NUMBER, PRIORITY_LOWEST_NUMBER
-from workloop.domain.reader import Json, Reader, bad, one_of, read_instant
+from workloop.domain.reader import TEXT_CHARACTERS_MAX, Json, Reader, bad, one_of, read_instant, storable
 
 CHECK_TIMEOUT_SECONDS_MAX = 24 * 3600.0
 UNTIL = ("candidate", "verified", "landed")
@@ -65,35 +66,21 @@ def read_new_item(value: Json, path: str) -> NewItem:
         raise bad(reader.at("title"), "is required", hint="give the item a title, a key, or both")
     if "\n" in title:
         raise bad(reader.at("title"), "has more than one line", hint="put the details into objective")
+    written = reader.values
+    reader.taken |= NAMES
+    reader.done()
+    present = {name: read(reader) for name, read in FIELDS.items() if name in written}
+    if "checks" in written or "guards" in written:
+        present["checks"] = read_checks(reader)
+    if "waive" in written:
+        present["waived"] = read_waivers(reader)
     item = NewItem(
         key=own_key(raw_key),
         raw_key=raw_key,
         title=title or raw_key,
         objective=reader.text("objective", default=title),
-        family=reader.optional_text("family"),
-        subject=reader.optional_text("subject"),
-        priority=optional_whole(reader, "priority", PRIORITY_LOWEST_NUMBER, PRIORITY_HIGHEST_NUMBER, "BAD_PRIORITY"),
-        source_refs=reader.texts("source_refs"),
-        tools=reader.texts("tools"),
-        lane=reader.optional_text("lane"),
-        checks=read_checks(reader),
-        evidence=read_slots(reader),
-        outcomes=tuple(one_of(reader, "outcomes", OutcomeKind, text) for text in reader.texts("outcomes")),
-        authority_allow=reader.texts("authority_allow"),
-        authority_deny=reader.texts("authority_deny"),
-        boundaries=reader.texts("boundaries") if "boundaries" in reader.values else None,
-        versions=reader.table("versions"),
-        protected=read_protected(reader),
-        verification=read_verification(reader),
-        waived=read_waivers(reader),
-        lease_seconds=optional_whole(reader, "lease_seconds", 1, LEASE_SECONDS_MAX),
-        attempts_max=optional_whole(reader, "attempts_max", 1, 100),
-        expiries_max=optional_whole(reader, "expiries_max", 1, 100),
-        rounds_max=optional_whole(reader, "rounds_max", 1, 20),
-        depends_on=read_needs(reader),
-        not_before=read_instant(reader, "not_before"),
+        **present,
     )
-    reader.done()
     if (item.family is None) != (item.subject is None):
         raise bad(reader.at("family"), "family and subject go together", hint="give both or neither")
     return item
@@ -105,6 +92,11 @@ def optional_whole(reader: Reader, name: str, lowest: int, highest: int, code: s
         reader.take(name)
         return None
     return reader.whole(name, default=lowest, lowest=lowest, highest=highest, code=code)
+
+
+def read_outcomes(reader: Reader) -> tuple[OutcomeKind, ...]:
+    """Read what may be handed in."""
+    return tuple(one_of(reader, "outcomes", OutcomeKind, text) for text in reader.texts("outcomes"))
 
 
 def read_verification(reader: Reader) -> Verification | None:
@@ -139,6 +131,9 @@ def entries(reader: Reader, name: str) -> Sequence[tuple[str, Json]]:
 def read_one_check(value: Json, path: str, kind: CheckKind, default_id: str) -> Check:
     """Read one check: a shell command, or an object with command, id, kind, timeout_seconds and cwd."""
     if isinstance(value, str):
+        shell = value.strip()
+        if shell and len(shell) <= TEXT_CHARACTERS_MAX:
+            return Check(id=default_id, kind=kind, command=storable(shell, f"{path}.command"))
         value = {"command": value}
     reader = Reader(value, path)
     command: str | tuple[str, ...]
@@ -225,3 +220,31 @@ def read_needs(reader: Reader) -> tuple[Need, ...]:
         needs.append(Need(key=spelling(need.text("key", required=True)), until=until))
         need.done()
     return tuple(needs)
+
+
+FIELDS: Final[Mapping[str, Callable[[Reader], Any]]] = {
+    "family": lambda reader: reader.optional_text("family"),
+    "subject": lambda reader: reader.optional_text("subject"),
+    "priority": lambda reader: optional_whole(
+        reader, "priority", PRIORITY_LOWEST_NUMBER, PRIORITY_HIGHEST_NUMBER, "BAD_PRIORITY"
+    ),
+    "source_refs": lambda reader: reader.texts("source_refs"),
+    "tools": lambda reader: reader.texts("tools"),
+    "lane": lambda reader: reader.optional_text("lane"),
+    "evidence": read_slots,
+    "outcomes": read_outcomes,
+    "authority_allow": lambda reader: reader.texts("authority_allow"),
+    "authority_deny": lambda reader: reader.texts("authority_deny"),
+    "boundaries": lambda reader: reader.texts("boundaries"),
+    "versions": lambda reader: reader.table("versions"),
+    "protected": read_protected,
+    "verification": read_verification,
+    "lease_seconds": lambda reader: optional_whole(reader, "lease_seconds", 1, LEASE_SECONDS_MAX),
+    "attempts_max": lambda reader: optional_whole(reader, "attempts_max", 1, 100),
+    "expiries_max": lambda reader: optional_whole(reader, "expiries_max", 1, 100),
+    "rounds_max": lambda reader: optional_whole(reader, "rounds_max", 1, 20),
+    "depends_on": read_needs,
+    "not_before": lambda reader: read_instant(reader, "not_before"),
+}
+"""How each field is read when it is there; a list of items has few of them, and the others cost nothing."""
+NAMES: Final = frozenset({"key", "canonical_key", "title", "objective", "checks", "guards", "waive", *FIELDS})
