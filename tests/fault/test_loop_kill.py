@@ -13,7 +13,7 @@ import pytest
 from loop_bench import BOUND_SECONDS, LoopBench, LoopProcess, check, commit, honest, rule, write
 from workloop.runner.processtable import row_of
 
-ALIVE = {"run": "echo $PPID > {mark}.new && mv {mark}.new {mark}", "expect": 0}
+TELL_PID = "echo $PPID > {mark}.new && mv {mark}.new {mark}"
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def bench(tmp_path: Path) -> Iterator[LoopBench]:
 
 def telling_its_pid(bench: LoopBench, name: str = "pid") -> dict[str, Any]:
     """Return the step by which an agent writes down its own process."""
-    return {"run": ALIVE["run"].replace("{mark}", str(bench.mark(name))), "expect": 0}
+    return {"run": TELL_PID.replace("{mark}", str(bench.mark(name))), "expect": 0}
 
 
 def pid_in(bench: LoopBench, loop: LoopProcess, name: str = "pid") -> int:
