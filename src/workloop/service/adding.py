@@ -10,7 +10,7 @@ from workloop.domain.clock import SECOND_US
 from workloop.domain.contract import contract_hash
 from workloop.domain.errors import BadRequest, Conflict
 from workloop.domain.grants import Grant
-from workloop.domain.ids import Fence, ItemId
+from workloop.domain.ids import ItemId
 from workloop.domain.item import TERMINAL, Item, Role, State
 from workloop.domain.merge import Merged, differing_paths, merge
 from workloop.domain.new_item import NewItem
@@ -19,7 +19,7 @@ from workloop.domain.question import FactKind
 from workloop.domain.rank import rank
 from workloop.service.call import Call, contract_text, fresh_id
 from workloop.service.unblocking import CLOSED
-from workloop.store.port import Edge
+from workloop.store.port import Edge, Reading
 
 ITEMS_PER_CALL_MAX = 500
 
@@ -104,9 +104,7 @@ class Batch:
         known = call.tx.item_by_key(call.campaign.id, wish.key)
         if known is not None:
             self.numbers[wish.key] = known.id
-            if known.state not in TERMINAL:
-                require_same(wish.key, call.tx.contract_get(known.id, 1) or contract_text(call.tx, known), merged.text)
-                require_same_limits(known, wish)
+            require_unchanged(call.tx, known, wish, merged)
             return {"key": wish.key, "result": "unchanged", "state": known.state.value}
         item = self.draft(wish, merged)
         return {"key": wish.key, "result": "added", "state": item.state.value}
@@ -144,23 +142,7 @@ class Batch:
             wake_at=wake_at,
             ready_at=now,
             rank=rank(now, merged.priority, call.campaign.settings.rank_step_us),
-            attempts=0,
-            expiries=0,
-            infra=0,
-            free_releases=0,
-            fence=Fence(0),
-            lease_until=None,
-            contract_version=1,
             contract_hash=contract_hash(merged.text),
-            round=0,
-            verifiers=0,
-            rejections=0,
-            candidate_sha=None,
-            parked_as=None,
-            resume_state=None,
-            replaced_by=None,
-            ended_at=None,
-            events=1,
         )
         self.drafts[wish.key] = Draft(item, merged.text, edges)
         return item
@@ -261,6 +243,17 @@ def require_same_limits(known: Item, wish: NewItem) -> None:
     paths = [name for name, (new, old) in asked.items() if new is not None and new != old]
     if paths:
         raise conflict(known.key, paths)
+
+
+def require_unchanged(tx: Reading, known: Item, wish: NewItem, merged: Merged) -> None:
+    """Refuse a wish for other content than a known item has.
+
+    What is over is history: a backlog file may be read again after it.
+    """
+    if known.state in TERMINAL:
+        return
+    require_same(wish.key, tx.contract_get(known.id, 1) or contract_text(tx, known), merged.text)
+    require_same_limits(known, wish)
 
 
 def require_same(key: str, old: str, new: str) -> None:

@@ -6,8 +6,8 @@ from typing import NotRequired, TypedDict
 
 from workloop.domain.errors import BadRequest, Conflict, Forbidden, NotFound
 from workloop.domain.grants import Grant
-from workloop.domain.ids import Fence, ItemId, follow_up_key
-from workloop.domain.item import TERMINAL, Item, Role, State
+from workloop.domain.ids import ItemId, follow_up_key, spelling
+from workloop.domain.item import TERMINAL, Item, Role, State, fresh
 from workloop.domain.lease import ClaimEnd
 from workloop.domain.question import Fact, FactKind, Question
 from workloop.domain.transitions import Move, next_state
@@ -41,7 +41,7 @@ def supersede(call: Call, key: str, replacement: str, reason: str, token: str) -
     require_root(old, "superseded")
     if call.actor.grant is not Grant.OPERATOR:
         require_holder(call, old, token)
-    new = call.tx.item_by_key(call.campaign.id, replacement.strip())
+    new = call.tx.item_by_key(call.campaign.id, spelling(replacement))
     if new is None:
         raise NotFound("REPLACEMENT_NOT_FOUND", f"no item {replacement!r}", hint="add the replacement first")
     if new.id == old.id:
@@ -216,35 +216,17 @@ def successor(call: Call, old: Item, letter: str, reason: str) -> Item:
     rivals = open_rivals(call, old)
     refuse_circle(call, rivals, old)
     item_id = fresh_id(call)
-    new = replace(
+    new = fresh(
         old,
         id=item_id,
         key=key,
         raw_key=key,
         created_at=call.now,
         created_by=call.actor.principal,
-        state=State.PENDING,
         blockers=len(rivals),
         gated=bool(rivals),
-        wake_at=None,
         ready_at=call.now,
         rank=ready_rank(call, old, call.now),
-        attempts=0,
-        expiries=0,
-        infra=0,
-        free_releases=0,
-        fence=Fence(0),
-        lease_until=None,
-        contract_version=1,
-        round=0,
-        verifiers=0,
-        rejections=0,
-        candidate_sha=None,
-        parked_as=None,
-        resume_state=None,
-        replaced_by=None,
-        ended_at=None,
-        events=1,
     )
     edges = [Edge(item_id=item_id, needs_id=rival.id, until=CLOSED, met=False) for rival in rivals]
     call.tx.items_insert([new], [contract_text(call.tx, old)], edges)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from workloop.domain.contract import Candidate, Contract, Finding, OutcomeKind, canonical_text, contract_hash
-from workloop.domain.ids import Fence, follow_up_key
-from workloop.domain.item import Item, Role, State, Verification
+from workloop.domain.ids import follow_up_key
+from workloop.domain.item import Item, Role, State, Verification, fresh
 from workloop.domain.rank import follow_up_priority, rank
 from workloop.domain.transitions import Move
 from workloop.domain.verdict import CandidateRow, CandidateState, Outcome, Verdict
@@ -102,7 +102,7 @@ def make(call: Call, root: Item, role: Role, number: int, contract: Contract) ->
     settings = call.campaign.settings
     verify = role is Role.VERIFY
     priority = follow_up_priority(root.priority)
-    item = replace(
+    item = fresh(
         root,
         id=fresh_id(call),
         key=follow_up_key(root.key, "v" if verify else "r", number),
@@ -111,33 +111,16 @@ def make(call: Call, root: Item, role: Role, number: int, contract: Contract) ->
         root_id=root.id,
         family=None,
         subject=None,
-        gated=False,
         priority=priority,
         verification=Verification.NONE,
         lease_us=settings.ceilings.verify_lease_seconds * 1_000_000 if verify else root.lease_us,
         created_at=call.now,
         created_by="workloop",
-        state=State.PENDING,
-        blockers=0,
-        wake_at=None,
         ready_at=call.now,
         rank=rank(call.now, priority, settings.rank_step_us),
-        attempts=0,
-        expiries=0,
-        infra=0,
-        free_releases=0,
-        fence=Fence(0),
-        lease_until=None,
-        contract_version=1,
         contract_hash=contract_hash(text),
         round=number,
-        verifiers=0,
-        rejections=0,
-        parked_as=None,
-        resume_state=None,
-        replaced_by=None,
-        ended_at=None,
-        events=1,
+        candidate_sha=root.candidate_sha,
     )
     call.tx.items_insert([item], [text], [])
     call.owe(None, item, {"root": root.key})

@@ -23,6 +23,7 @@ LIST_ROWS = 20
 BRIEF_ROWS = 5
 EVENTS_SHOWN = 20
 EXPIRED_COUNTED_MAX = 1000
+CHANGES_SHOWN = frozenset({"state", "attempts", "expiries", "infra", "rejections", "candidate_sha", "contract_hash"})
 END_OF_TIME = Instant(2**62)
 Answer = dict[str, Any]
 
@@ -274,7 +275,7 @@ def event_row(event: Event) -> Answer:
         "at": to_text(event.at),
         "action": event.action,
         "by": event.principal,
-        "changes": dict(event.changes),
+        "changes": {name: value for name, value in event.changes.items() if name in CHANGES_SHOWN},
         "detail": dict(event.detail),
     }
 
