@@ -139,7 +139,7 @@ class LoopBench:
     harnesses: str = ""
     campaign: str = ""
     loop: str = ""
-    poll: float = 30.0
+    poll: float = 3600.0
 
     def __post_init__(self) -> None:
         files = {"thing.txt": "broken\n", "other.txt": "as it was\n", ".gitignore": "__pycache__/\n"}

@@ -42,6 +42,7 @@ CLAIMS = (
         "A reclaimed worker is stopped with all its descendants, and its late writes are refused.",
         "test_agent_deaf_to_polite_signals_dies_with_its_grandchild_in_another_session",
         "test_a07_a_late_write_of_an_old_fence_changes_nothing",
+        "test_superseded_item_loses_its_session_at_once_and_the_loop_goes_on",
     ),
     held(
         "A07",
@@ -60,10 +61,12 @@ CLAIMS = (
         "test_a10_a_restarted_worker_of_the_same_name_does_not_hide_a_lapsed_claim",
     ),
     held("A11", "Recovery needs no daemon.", "test_a11_a_claim_recovers_lapsed_items_without_any_sweeper"),
-    open_row(
+    held(
         "A13",
         "A missed beat is made up at once.",
-        "renewal belongs to the loop; a missed beat has no test of its own yet",
+        "test_a13_rhythm_does_not_drift_however_long_each_beat_takes",
+        "test_a13_beat_missed_by_a_blocked_loop_happens_at_once",
+        "test_a13_no_gap_is_longer_than_the_rhythm_or_the_blockage",
     ),
     held(
         "A14",
@@ -133,6 +136,8 @@ CLAIMS = (
         "A restarted loop leaves no session without an owner.",
         "test_child_dies_with_a_loop_that_was_killed",
         "test_next_loop_ends_what_a_killed_loop_left",
+        "test_killed_loop_takes_its_agent_along_and_the_next_one_finishes_at_once",
+        "test_check_of_a_killed_loop_is_ended_by_the_next_one",
     ),
     held(
         "A37",
@@ -234,6 +239,7 @@ PROOF = (
         "test_e03_merging_what_others_landed_is_not_work",
         "test_e03_the_tip_of_the_integration_branch_is_told_as_already_there",
         "test_e03_a_replaced_commit_is_read_as_it_was_made",
+        "test_what_is_no_result_is_refused_and_the_worker_still_holds_its_claim",
     ),
     held(
         "E05",
@@ -245,6 +251,7 @@ PROOF = (
         "E07",
         "A refused completion says that the work is still yours.",
         "test_e07_a_refused_completion_says_that_the_work_is_still_yours",
+        "test_what_is_no_result_is_refused_and_the_worker_still_holds_its_claim",
     ),
     held(
         "E09",
@@ -260,6 +267,7 @@ PROOF = (
         "A verifier hears nothing of the builder's story.",
         "test_e13_a_verifier_is_told_nothing_of_the_builders_story",
         "test_lie_is_caught_by_the_host_without_a_session_and_repaired_by_another",
+        "test_e13_brief_holds_the_contract_and_nothing_that_a_session_said_or_printed",
     ),
     held("E14", "Inconclusive closes nothing.", "test_e14_inconclusive_closes_nothing"),
     held(

@@ -56,19 +56,23 @@ def test_landing_that_conflicts_becomes_new_work_from_the_new_tip(bench: LoopBen
 
 
 def test_uncommitted_change_of_the_operator_holds_a_landing_up_until_it_is_gone(bench: LoopBench) -> None:
-    bench.rules(rule("a", *honest()))
+    other = ({"say": "on"}, write("other.txt", "fixed\n"), commit(), complete())
+    bench.rules(rule("a", *honest()), rule("b", *other))
     bench.add("a")
     (bench.repository.path / "thing.txt").write_text("the operator is at it\n")
     loop = bench.start()
     assert loop.wait_for("landing", key="a")["outcome"] == "checkout_dirty"
     assert (bench.state("a"), facts(bench, "a").count("landed")) == ("succeeded", 0)
+    bench.add("b", verification="none", checks=[])
+    assert loop.wait_for("landing", key="b")["outcome"] == "checkout_dirty"
     assert (bench.repository.path / "thing.txt").read_text() == "the operator is at it\n"
     bench.repository.git("checkout", "-q", "--", "thing.txt")
     bench.wait_until(lambda: "landed" in facts(bench, "a"))
     assert bench.repository.git("show", "main:thing.txt") == "fixed"
     loop.send(signal.SIGINT)
     assert loop.end()[0] == 0
-    assert [told["outcome"] for told in loop.named("landing")] == ["checkout_dirty", "landed"]
+    told = [(told["key"], told["outcome"]) for told in loop.named("landing")]
+    assert sorted(told) == [(key, outcome) for key in ("a", "b") for outcome in ("checkout_dirty", "landed")]
 
 
 def test_guard_that_is_red_on_the_merge_refuses_the_landing(bench: LoopBench) -> None:

@@ -39,12 +39,12 @@ class Landings:
     told: dict[str, str] = field(default_factory=dict[str, str])
     stop: threading.Event = field(default_factory=threading.Event)
 
-    def collect(self) -> bool:
-        """Look for results that succeeded since the last look; tells whether any waits to land."""
+    def collect(self) -> None:
+        """Look for results that succeeded since the last look."""
         with self.project.queue.store.read() as tx:
             campaign = require_campaign(tx, self.project.queue.slug)
             if campaign.settings.landing == "none":
-                return False
+                return
             if self.seen is None:
                 self.seen = tx.event_newest()
                 self.waiting = not_landed(tx, campaign.id)
@@ -53,7 +53,6 @@ class Landings:
                 items = [tx.item_get(event.item_id) for event in events if event.changes.get("state") == SUCCEEDED]
                 found = [item.key for item in items if item is not None and to_land(tx, item)]
                 self.waiting += [key for key in found if key not in self.waiting]
-        return bool(self.waiting)
 
     def land_all(self) -> bool:
         """Land what waits, one at a time; tells whether any of it was settled."""

@@ -65,7 +65,8 @@ class Loop:
             watchers.start_soon(self.end_when_forced)
             async with anyio.create_task_group() as attempts:
                 await self.turn_over(attempts)
-            if not self.control.forced.is_set() and await run_sync(self.landings.collect):
+            if not self.control.forced.is_set():
+                await run_sync(self.landings.collect)
                 await run_sync(self.landings.land_all)
             watchers.cancel_scope.cancel()
         return self.report()
@@ -107,7 +108,7 @@ class Loop:
             self.nudged = anyio.Event()
             began = self.project.now()
             try:
-                looked = await run_sync(poll, self.project.queue)
+                looked = await run_sync(self.look)
                 took = await self.turn(attempts, looked)
             except StoreUnavailable as gone:
                 if not gone.retryable:
@@ -118,10 +119,16 @@ class Loop:
             if not took and not self.ending():
                 await self.rest(looked, began)
 
+    def look(self) -> Poll:
+        """Look what there is to claim and to land; what waits to land is left alone while a landing is under way."""
+        if not self.landing:
+            self.landings.collect()
+        return poll(self.project.queue)
+
     async def turn(self, attempts: TaskGroup, looked: Poll) -> bool:
         """Do one round of upkeep, landing and claiming; tells whether anything was claimed."""
         await self.tend_when_due(looked)
-        if await run_sync(self.landings.collect) and not self.landing and anyio.current_time() >= self.land_again_at:
+        if self.landings.waiting and not self.landing and anyio.current_time() >= self.land_again_at:
             self.landing = True
             attempts.start_soon(self.land)
         if not self.free or self.limited() or self.spent():
