@@ -2,11 +2,11 @@
 
 import getpass
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from workloop.client import Client, LocalClient, RemoteClient
+from workloop.client import Client, LocalClient
 from workloop.config import HarnessSettings, Place, Settings
 from workloop.domain.errors import BadRequest
 from workloop.domain.grants import Actor, Grant
@@ -46,27 +46,6 @@ def operator() -> Actor:
 def host_actor() -> Actor:
     """Return the loop itself, the only one that makes receipts."""
     return Actor(principal="host", grant=Grant.OPERATOR, host=True)
-
-
-def remote_client(environment: Mapping[str, str]) -> Client | None:
-    """Return a client of the loop that WORKLOOP_URL names, or None when it names none."""
-    url = environment.get("WORKLOOP_URL")
-    if not url:
-        return None
-    token_file = environment.get("WORKLOOP_TOKEN_FILE")
-    if not token_file:
-        raise BadRequest(
-            "TOKEN_MISSING",
-            "WORKLOOP_URL is set but WORKLOOP_TOKEN_FILE is not",
-            hint="point WORKLOOP_TOKEN_FILE at the file that holds the token",
-        )
-    try:
-        token = Path(token_file).read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise BadRequest(
-            "TOKEN_UNREADABLE", f"{token_file} cannot be read: {error.strerror}", hint="check the path and its mode"
-        ) from error
-    return RemoteClient(url, token)
 
 
 def local_client(settings: Settings, actor: Actor | None = None) -> Client:

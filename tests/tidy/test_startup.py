@@ -77,6 +77,26 @@ def test_a_claim_loads_neither_click_nor_what_other_actions_need(place: tuple[Pa
     assert modules.isdisjoint({*HEAVY, *FOR_OTHERS, "click", "subprocess", "random", "urllib.request"})
 
 
+def test_a_call_to_a_running_loop_loads_no_store(place: tuple[Path, dict[str, str], str], tmp_path: Path) -> None:
+    """An agent's session speaks to its loop, which has the store open already."""
+    token = tmp_path / "token"
+    token.write_text("x")
+    nobody = {"WORKLOOP_URL": "http://127.0.0.1:1", "WORKLOOP_TOKEN_FILE": str(token)}
+    code, modules = loaded((place[0], {**place[1], **nobody}, ""), "heartbeat")
+    assert code == 8
+    heavy = {
+        "click",
+        "sqlite3",
+        "tomllib",
+        "urllib.request",
+        "http.client",
+        "ssl",
+        "workloop.config",
+        "workloop.wiring",
+    }
+    assert modules.isdisjoint({*HEAVY, *FOR_OTHERS, *heavy, "workloop.service.perform"})
+
+
 @pytest.mark.parametrize("words", [("status",), ("show", "first"), ("why", "first"), ("add", "third"), ("list",)])
 def test_every_plain_action_does_without_the_heavy_libraries(
     place: tuple[Path, dict[str, str], str], words: tuple[str, ...]

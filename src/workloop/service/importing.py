@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 from workloop.domain.campaign import Campaign
 from workloop.domain.errors import WorkloopError
-from workloop.domain.item import TERMINAL
 from workloop.domain.merge import Merged, merge
 from workloop.domain.new_item import NewItem
-from workloop.service.adding import Ready, require_same, unknown_need
-from workloop.service.call import Queue, contract_text, require_campaign
+from workloop.service.adding import Ready, require_unchanged, unknown_need
+from workloop.service.call import Queue, require_campaign
 from workloop.store.port import Reading
 
 
@@ -33,18 +32,18 @@ def examine(queue: Queue, wishes: Mapping[str, NewItem]) -> Examined:
             try:
                 merged[key] = merge(campaign, wish)
                 if not empty:
-                    compare(tx, campaign, key, merged[key])
+                    compare(tx, campaign, wish, merged[key])
                 require_needs(tx, campaign, wish, wishes, outside)
             except WorkloopError as problem:
                 problems[key] = problem
     return Examined(ready=Ready(campaign.settings_version, merged), problems=problems)
 
 
-def compare(tx: Reading, campaign: Campaign, key: str, merged: Merged) -> None:
+def compare(tx: Reading, campaign: Campaign, wish: NewItem, merged: Merged) -> None:
     """Refuse a key that the store has with other content, unless its item is over."""
-    known = tx.item_by_key(campaign.id, key)
-    if known is not None and known.state not in TERMINAL:
-        require_same(key, tx.contract_get(known.id, 1) or contract_text(tx, known), merged.text)
+    known = tx.item_by_key(campaign.id, wish.key)
+    if known is not None:
+        require_unchanged(tx, known, wish, merged)
 
 
 def require_needs(

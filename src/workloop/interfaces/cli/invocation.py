@@ -54,9 +54,14 @@ class Invocation(NamedTuple):
 
     def client(self) -> "Client":
         """Return who answers actions: the loop that WORKLOOP_URL names, else the project's own store."""
-        from workloop.wiring import local_client, remote_client
+        from workloop.client import remote_client
 
-        return remote_client(self.environment) or local_client(self.settings())
+        remote = remote_client(self.environment)
+        if remote is not None:
+            return remote
+        from workloop.wiring import local_client
+
+        return local_client(self.settings())
 
 
 def invocation_of(surfaces: Surfaces, options: Mapping[str, str]) -> Invocation:
