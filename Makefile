@@ -3,7 +3,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-slow test-agents bench format
+.PHONY: help setup demo check test test-slow test-agents bench docs format
 
 help:  ## show what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -37,6 +37,9 @@ test-agents: $(BIN)/workloop  ## the real agent programs against a scripted mode
 
 bench: $(BIN)/workloop  ## measure the targets; medians with ranges, ratios of one run
 	$(BIN)/python -m bench
+
+docs: $(BIN)/workloop  ## bring the generated parts of the pages up to date
+	$(BIN)/python tests/tidy/generated_docs.py
 
 format:  ## put the code into its usual form
 	$(BIN)/ruff check --fix .

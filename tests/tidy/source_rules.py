@@ -41,6 +41,7 @@ WIDE_HANDLERS: Mapping[str, str] = {
     "workloop/interfaces/mcp/protocol.py": "the top of a request: the agent gets an error answer, stderr the details",
     "workloop/interfaces/mcp/tool.py": "the top of a tool call: the agent gets an error result",
     "workloop/interfaces/web/api.py": "the top of a request: the caller gets a problem document",
+    "workloop/driver/handling.py": "the top of an attempt: tells it, gives the item back and counts it",
     "workloop/driver/hostcheck.py": "gives the claim back, then raises again",
     "workloop/runner/workspace.py": "takes back a half-made worktree, then raises again",
     "workloop/store/sqlite/creation.py": "rolls back, then raises again",

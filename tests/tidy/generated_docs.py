@@ -1,0 +1,291 @@
+"""The parts of the documentation that are written by the code itself: run this file to bring the pages up to date.
+
+A part stands between `<!-- generated: name -->` and `<!-- end -->`; a test compares what stands there with what
+the code says today.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+from typing import Any
+
+from settings_meanings import MEANING
+
+import workloop
+from workloop.config import read_harness, read_loop
+from workloop.domain.errors import WorkloopError
+from workloop.domain.grants import ALLOWED, Grant
+from workloop.domain.item import OPEN, TERMINAL, State
+from workloop.domain.settings import read_settings
+from workloop.domain.transitions import TRANSITIONS, Move
+from workloop.driver.outcomes import CONSEQUENCES
+from workloop.interfaces.cli.exits import BY_KIND, MEANINGS, UNEXPECTED
+from workloop.service.actions import ACTIONS
+from workloop.service.arguments import ARGUMENTS
+
+ROOT = Path(__file__).parents[2]
+SRC = ROOT / "src" / "workloop"
+PART = re.compile(r"<!-- generated: (?P<name>[a-z-]+) -->\n(?P<text>.*?)<!-- end -->", re.DOTALL)
+CODE = re.compile(r"[A-Z][A-Z0-9_]{3,}$")
+HELPERS = {
+    "bad": "BadRequest",
+    "optional_whole": "BadRequest",
+    "unknown_name": "BadRequest",
+    "refuse": "StoreUnavailable",
+    "busy": "StoreUnavailable",
+    "reason": "reason",
+}
+KNOWN_OTHERWISE = {
+    "LEASE_LOST": "LeaseLost",
+    "ALREADY_SETTLED": "LeaseLost",
+    "BAD_REQUEST": "BadRequest",
+    "BAD_PRIORITY": "BadRequest",
+}
+PROBE = "probe.py"
+EVERYWHERE = (Move.SUPERSEDE, Move.CANCEL)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write a Markdown table."""
+    lines = [" | ".join(cell.replace("|", "\\|") for cell in line) for line in (head, ["---"] * len(head), *rows)]
+    return "".join(f"| {line} |\n" for line in lines)
+
+
+def quoted(names: Sequence[str]) -> str:
+    """Write names as code."""
+    return ", ".join(f"`{name}`" for name in names) or "-"
+
+
+def diagram() -> str:
+    """Draw the state machine; what every open state allows is drawn once."""
+    lines = ["stateDiagram-v2"]
+    for (before, move), after in TRANSITIONS.items():
+        if move not in EVERYWHERE:
+            lines.append(f"    {before} --> {after}: {move}")
+    lines += [f"    {state} --> [*]" for state in State if state in TERMINAL]
+    lines.append("    note right of pending: every open state also goes to superseded and cancelled")
+    return "```mermaid\n" + "\n".join(lines) + "\n```\n"
+
+
+def transitions() -> str:
+    """List the state machine, one row for each pair of states with its moves."""
+    rows = [
+        (f"`{before}`", f"`{move}`", f"`{after}`")
+        for (before, move), after in TRANSITIONS.items()
+        if move not in EVERYWHERE
+    ]
+    for move in EVERYWHERE:
+        (after,) = {TRANSITIONS[state, move] for state in OPEN}
+        rows.append(("any open state", f"`{move}`", f"`{after}`"))
+    return table(("from", "move", "to"), rows)
+
+
+def actions() -> str:
+    """List the actions with who may call them."""
+    rows = [
+        (
+            f"`{action.name}`",
+            action.help,
+            quoted([f"{name}*" if name in action.required else name for name in action.takes]).replace("*`", "`*"),
+            ", ".join(grant for grant in Grant if action.name in ALLOWED[grant]),
+        )
+        for action in ACTIONS.values()
+    ]
+    return table(("action", "what it does", "arguments (* required)", "grants"), rows)
+
+
+def arguments() -> str:
+    """List the arguments."""
+    rows = [
+        (f"`{entry.name}`", entry.shape.value, entry.help + (f": {', '.join(entry.choices)}" if entry.choices else ""))
+        for entry in ARGUMENTS.values()
+    ]
+    return table(("argument", "JSON", "meaning"), rows)
+
+
+def exit_codes() -> str:
+    """List the exit codes."""
+    return table(("code", "meaning"), [(str(code), meaning) for code, meaning in MEANINGS.items()])
+
+
+def kinds() -> dict[str, type[WorkloopError]]:
+    """Return the classes of errors by name, wherever they are defined."""
+    for module in walk_packages(workloop.__path__, "workloop."):
+        if ".testing" not in module.name and not module.name.endswith("__main__"):
+            import_module(module.name)
+    found, waiting = dict[str, type[WorkloopError]](), [WorkloopError]
+    while waiting:
+        known = waiting.pop()
+        found[known.__name__] = known
+        waiting += known.__subclasses__()
+    return found
+
+
+def codes(names: Collection[str]) -> dict[str, str]:
+    """Return every code that the source gives to a class or helper of these names, with that name."""
+    found: dict[str, str] = {}
+    for path in sorted(SRC.rglob("*.py")):
+        if "testing" not in path.relative_to(SRC).parts:
+            for function in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                    found |= dict(codes_in(function, names, path.name))
+    return found
+
+
+def codes_in(function: ast.AST, names: Collection[str], file: str) -> Iterator[tuple[str, str]]:
+    """Yield the codes in a function; one that was chosen before is found by its variable."""
+    chosen = {
+        target.id: node.value
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(function):
+        match node:
+            case ast.Call(func=ast.Name(id=called), args=args, keywords=words):
+                name = HELPERS.get(called, called)
+                given = [
+                    *(args if called in HELPERS else args[:1]),
+                    *(word.value for word in words if word.arg == "code"),
+                ]
+            case ast.Return(value=ast.Tuple(elts=[first, *_])) if file == PROBE:
+                name, given = "EvidenceRejected", [first]
+            case _:
+                continue
+        for value in given if name in names else ():
+            meant = chosen.get(value.id, value) if isinstance(value, ast.Name) else value
+            yield from ((text, name) for text in constants(meant))
+
+
+def constants(value: ast.expr) -> Iterator[str]:
+    """Yield the texts in an expression that look like a code."""
+    for node in ast.walk(value):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and CODE.match(node.value):
+            yield node.value
+
+
+def errors() -> str:
+    """List the error codes by kind."""
+    classes = kinds()
+    found = {**codes(classes.keys()), **KNOWN_OTHERWISE}
+    rows = [
+        (f"`{code}`", classes[name].kind, str(BY_KIND.get(classes[name].kind, UNEXPECTED)))
+        for code, name in sorted(found.items(), key=lambda pair: (classes[pair[1]].kind, pair[0]))
+    ]
+    return table(("code", "kind", "exit code"), rows)
+
+
+def reasons() -> str:
+    """List the codes of what `why` says."""
+    return quoted(sorted(codes({"reason"}))) + ".\n"
+
+
+class Asked(Mapping[str, Any]):
+    """An empty table that remembers which keys its reader looked for; tables inside it remember too."""
+
+    def __init__(self, **inner: "Asked") -> None:
+        self.inner = inner
+        self.keys_asked: list[str] = []
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self.inner:
+            self.keys_asked.append(key)
+            raise KeyError(key)
+        return self.inner[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.inner)
+
+    def __len__(self) -> int:
+        return len(self.inner)
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def settings_keys() -> list[str]:
+    """Return every key of the settings file that its readers look for."""
+    ceilings, defaults, loop, harness = Asked(), Asked(), Asked(), Asked()
+    campaign = Asked(ceilings=ceilings, defaults=defaults)
+    read_settings(campaign)
+    read_loop(loop)
+    read_harness(harness, "harness")
+    tables = {
+        "campaign": campaign,
+        "campaign.ceilings": ceilings,
+        "campaign.defaults": defaults,
+        "loop": loop,
+        "harness.<name>": harness,
+    }
+    return [
+        "campaign.name",
+        *(f"{name}.{key}" for name, asked in tables.items() for key in dict.fromkeys(asked.keys_asked)),
+    ]
+
+
+def settings() -> str:
+    """List the keys of the settings file with their defaults and meanings."""
+    rows = [(f"`{key}`", MEANING[key].default or default_of(key), MEANING[key].text) for key in settings_keys()]
+    return table(("key", "default", "meaning"), rows)
+
+
+def default_of(key: str) -> str:
+    """Return a key's default as the typed settings have it."""
+    campaign, loop = read_settings({}), read_loop({})
+    holders = {
+        "campaign": (campaign,),
+        "campaign.ceilings": (campaign.ceilings,),
+        "campaign.defaults": (campaign.defaults,),
+        "loop": (loop, loop.bounds),
+        "harness.<name>": (read_harness({}, "harness"),),
+    }
+    place, _, name = key.rpartition(".")
+    value = next((getattr(holder, name) for holder in holders[place] if hasattr(holder, name)), None)
+    if isinstance(value, str) and value:
+        return f'"{value}"'
+    return (
+        "none" if value is None or value in ("", (), {}) else f"{value:g}" if isinstance(value, float) else str(value)
+    )
+
+
+def classes() -> str:
+    """List what the end of a session means."""
+    rows = [(f"`{kind}`", f"`{row.item}`", f"`{row.loop}`", row.next_action) for kind, row in CONSEQUENCES.items()]
+    return table(("class", "item", "loop", "what the next attempt is told"), rows)
+
+
+PARTS: Mapping[str, Callable[[], str]] = {
+    "transitions-diagram": diagram,
+    "transitions": transitions,
+    "actions": actions,
+    "arguments": arguments,
+    "errors": errors,
+    "reasons": reasons,
+    "exit-codes": exit_codes,
+    "settings": settings,
+    "session-classes": classes,
+}
+
+
+def refreshed(page: str) -> str:
+    """Return a page with its generated parts as the code says today."""
+    return PART.sub(lambda part: f"<!-- generated: {part['name']} -->\n{PARTS[part['name']]()}<!-- end -->", page)
+
+
+def pages() -> list[Path]:
+    """Return the pages that have generated parts."""
+    return [path for path in sorted((ROOT / "docs").rglob("*.md")) if PART.search(path.read_text("utf-8"))]
+
+
+def main() -> None:
+    """Bring every page up to date."""
+    for path in pages():
+        path.write_text(refreshed(path.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
