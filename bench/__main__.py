@@ -61,7 +61,7 @@ def program(name: str) -> str:
     if importlib.util.find_spec(f"bench.{name}") is None:
         return f"{name}: not there\n"
     done = subprocess.run([sys.executable, "-m", f"bench.{name}"], capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode == 0 else f"{name} failed:\n{done.stderr}"
+    return done.stdout or f"{name} failed:\n{done.stderr}"
 
 
 def main(asked: argparse.Namespace) -> int:
