@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from queue_bench import ANN, COORDINATOR, HOST, SLUG, Answer, Bench, bench_on, make_store, settings, sha
-from workloop.domain.campaign import Independence, Landing
+from workloop.domain.campaign import Landing
 from workloop.domain.errors import Refusal
 from workloop.domain.grants import Actor, Grant
 from workloop.domain.question import FactKind
@@ -24,30 +24,33 @@ from workloop.testing.invariants import check_snapshot, compare
 from workloop.testing.snapshot import Snapshot, take_at
 
 FAST_PLACE = Path("/dev/shm")
-KEYS = [f"item-{number}" for number in range(6)]
-ROOTS = [*KEYS, *(f"{key}~again1" for key in KEYS[:2]), *(f"{key}~g1" for key in KEYS[:2])]
+READS = ("status", "list", "why", "show")
+FACTS = [kind for kind in FactKind if kind is not FactKind.SUCCEEDED_BY]
 LEASE_SECONDS = 100
-HOLDERS = ["h1", "h2", "h3", "h4"]
+NAMES_MAX = 30
+HOLDERS = ["h1", "h2", "h3", "h4", "h5"]
 CHECK = {"id": "suite", "command": "make test"}
-SETTING = {
-    "slots": st.integers(1, 3),
-    "candidates_max": st.integers(1, 6),
-}
+LOOKED = [
+    {"kind": "url", "ref": "https://ci.example/7"},
+    {"kind": "check", "ref": "log", "slot": "suite", "result": "passed"},
+]
+SHOT = [{"kind": "artifact", "ref": "shot.png", "slot": "screenshot"}]
 
-keys = st.sampled_from(KEYS)
-roots = st.sampled_from(ROOTS)
-index = st.integers(0, 50)
-holders = st.sampled_from(HOLDERS)
-people = st.sampled_from([ANN, COORDINATOR])
-shas = st.integers(1, 12)
+MOVES = [
+    *["claim"] * 7,
+    *["complete"] * 7,
+    *["give_up"] * 2,
+    *["keep"] * 2,
+    *["lane"] * 3,
+    *["decide"] * 4,
+    *["host"] * 3,
+    *["tick", "tick", "look", "replay", "settle_again"],
+]
+
+index = st.integers(0, 59)
 new_items = st.fixed_dictionaries(
-    {"key": keys, "title": st.just("do it"), "lease_seconds": st.just(LEASE_SECONDS)},
+    {"family": st.integers(0, 3), "needs": st.lists(index, max_size=2), "until": st.sampled_from(["", "candidate"])},
     optional={
-        "depends_on": st.lists(
-            st.one_of(keys, st.fixed_dictionaries({"key": keys, "until": st.sampled_from(["candidate", "landed"])})),
-            min_size=1,
-            max_size=2,
-        ),
         "priority": st.sampled_from([1, 100, 1000]),
         "verification": st.sampled_from(["none", "session", "both"]),
         "lane": st.sampled_from(["browser", "db"]),
@@ -62,11 +65,6 @@ new_items = st.fixed_dictionaries(
 )
 
 
-def with_family(item: dict[str, Any], version: int) -> dict[str, Any]:
-    """Give an item the one subject that several items share."""
-    return {**item, "family": "page", "subject": f"/{version}"}
-
-
 class QueueMachine(RuleBasedStateMachine):
     """Every action, right and wrong, in any order."""
 
@@ -77,21 +75,56 @@ class QueueMachine(RuleBasedStateMachine):
         self.claims: list[dict[str, Any]] = []
         self.calls: list[tuple[Actor, str, dict[str, Any]]] = []
         self.numbers = 0
+        self.names = -1
         self.benches: list[Bench] = []
         self.last: Snapshot | None = None
 
-    @initialize(slots=SETTING["slots"], cap=SETTING["candidates_max"], strict=st.booleans())
-    def begin(self, slots: int, cap: int, strict: bool) -> None:
-        """Make the same campaign in both stores."""
-        chosen = settings(
-            slots=slots,
-            candidates_max=cap,
-            landing=Landing.LOCAL_MERGE if strict else Landing.NONE,
-            independence=Independence.EXECUTOR,
-        )
+    @initialize(
+        slots=st.integers(1, 4),
+        cap=st.integers(2, 6),
+        landing=st.booleans(),
+        items=st.lists(new_items, min_size=3, max_size=5),
+    )
+    def begin(self, slots: int, cap: int, landing: bool, items: list[Answer]) -> None:
+        """Make the same campaign in both stores, with work in it."""
+        chosen = settings(slots=slots, candidates_max=cap, landing=Landing.LOCAL_MERGE if landing else Landing.NONE)
         for backend in ("memory", "sqlite"):
             store = make_store(backend, self.place, self.clock)
             self.benches.append(bench_on(store, self.clock, self.place, chosen))
+        self.do("add_items", items=[self.named(item) for item in items])
+
+    def named(self, wish: Answer) -> Answer:
+        """Give an item a key, a subject that others share, and needs among the items there are."""
+        item = {name: value for name, value in wish.items() if name not in ("family", "needs", "until")}
+        self.names = (self.names + 1) % NAMES_MAX
+        needs = [{"key": self.key(number), "until": wish["until"]} for number in wish["needs"] if self.items()]
+        subject = {"family": "page", "subject": f"/{wish['family']}"} if wish["family"] < 2 else {}
+        usual = {"key": f"item-{self.names}", "title": "do it", "lease_seconds": LEASE_SECONDS}
+        return {**item, **usual, **subject, "depends_on": needs}
+
+    def items(self, *states: str) -> list[str]:
+        """Return the keys of items in some states, all when none is named, oldest first."""
+        found = self.last.dossiers.values() if self.last is not None else ()
+        return [dossier.item.key for dossier in found if not states or dossier.item.state.value in states]
+
+    def key(self, number: int, *states: str) -> str:
+        """Choose an item, mostly one for which a call would make sense, sometimes any, seldom none."""
+        fitting = (self.items(*states) if number % 6 else []) or self.items()
+        return fitting[number % len(fitting)] if fitting and number % 20 != 19 else "nowhere"
+
+    def token(self, number: int) -> Answer:
+        """Choose a claim, mostly a live one."""
+        live = [taken for taken in self.claims if number % 6 and self.live(taken)] or self.claims
+        return live[-1 - number % len(live)]
+
+    def live(self, taken: Answer) -> bool:
+        """Tell whether a claim is still open."""
+        item = (
+            next(d.item for d in self.last.dossiers.values() if d.item.key == taken["item"]["key"])
+            if self.last
+            else None
+        )
+        return item is not None and item.lease_until is not None and item.fence == taken["item"]["attempt"]
 
     def both(self, name: str, run: Callable[[Bench], Answer]) -> dict[str, Any] | None:
         """Run one call on both stores and demand one outcome; returns the answer when it was given."""
@@ -120,7 +153,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.numbers += 1
         arguments["request_id"] = f"r{self.numbers}"
         answer = self.both(name, lambda bench: perform(bench.queue, actor, name, arguments))
-        if answer is not None and name != "show":
+        if answer is not None:
             self.calls.append((actor, name, arguments))
         return answer
 
@@ -128,209 +161,139 @@ class QueueMachine(RuleBasedStateMachine):
         """Run one of the host's own use cases on both stores."""
         return self.both(name, lambda bench: dict(run_as_host(bench.queue, HOST, name, run)))
 
-    def picked(self, number: int) -> dict[str, Any]:
-        """Return one of the claims ever made, the newest most often."""
-        return self.claims[-1 - min(number % 8, number) % len(self.claims)]
+    def add(self, items: list[Answer], number: int) -> None:
+        """Add items, now and then from within a session, as proposals."""
+        actor = ANN
+        if self.claims and number % 4 == 0:
+            actor = Actor(principal="session", grant=Grant.SESSION, token=self.token(number)["token"])
+        self.do("add_items", actor, items=[self.named(item) for item in items])
 
-    def claimed(self, answer: dict[str, Any] | None) -> None:
-        """Remember a claim."""
-        if answer is not None and answer["item"] is not None:
-            self.claims.append(answer)
+    def claim(self, number: int, other: int) -> None:
+        """Claim the next item or a named one, as oneself or for another."""
+        holder, how = HOLDERS[other % 5], ["next", "next", "key", "verify", "executor"][number % 5]
+        match how:
+            case "next":
+                taken = self.do("claim", COORDINATOR if number % 2 else ANN, holder=holder)
+            case "key":
+                taken = self.do("claim", holder=holder, key=self.key(number, "pending"))
+            case "verify":
+                taken = self.do("verify", HOST, holder=holder, key=self.key(number, "candidate"))
+            case _:
+                key = self.key(number, "pending")
+                taken = self.do("claim", holder=holder, key=key, executor=f"session-{holder}")
+        if taken is not None and taken["item"] is not None:
+            self.claims.append(taken)
 
-    @rule(items=st.lists(new_items, min_size=1, max_size=3), family=st.integers(0, 3))
-    def add(self, items: list[dict[str, Any]], family: int) -> None:
-        """Add items, some of them versions of one subject."""
-        self.do("add_items", items=[with_family(item, family) for item in items] if family < 2 else items)
-
-    @rule(item=new_items, family=st.integers(0, 3), number=index)
-    @precondition(lambda self: self.claims)
-    def propose(self, item: dict[str, Any], family: int, number: int) -> None:
-        """Propose an item from within a session."""
-        session = Actor(principal="session", grant=Grant.SESSION, token=self.picked(number)["token"])
-        self.do("add_items", session, items=[with_family(item, family) if family < 2 else item])
-
-    @rule(key=roots)
-    def promote(self, key: str) -> None:
-        """Promote what may be a proposal."""
-        self.do("promote", key=key)
-
-    @rule(holder=holders, actor=people)
-    def claim(self, holder: str, actor: Actor) -> None:
-        """Claim the next item."""
-        self.claimed(self.do("claim", actor, holder=holder))
-
-    @rule(holder=holders, key=roots, suffix=st.sampled_from(["", "~v1", "~v2", "~r1"]), executor=st.booleans())
-    def claim_exactly(self, holder: str, key: str, suffix: str, executor: bool) -> None:
-        """Claim one key, as oneself or for an executor."""
-        more: Answer = {"executor": f"session-{holder}"} if executor else {}
-        self.claimed(self.do("claim", holder=holder, key=key + suffix, **more))
-
-    @rule(holder=holders, key=roots)
-    def claim_verifier(self, holder: str, key: str) -> None:
-        """Claim the verifier of a root."""
-        self.claimed(self.do("verify", HOST, holder=holder, key=key))
-
-    @rule(number=index, seconds=st.sampled_from([0, 5]))
-    @precondition(lambda self: self.claims)
-    def beat(self, number: int, seconds: int) -> None:
-        """Renew a lease that may be lost."""
-        self.do("heartbeat", token=self.picked(number)["token"], lease_seconds=seconds)
-
-    @rule(number=index, kind=st.sampled_from(["file", "note", "artifact"]), slot=st.booleans())
-    @precondition(lambda self: self.claims)
-    def attach(self, number: int, kind: str, slot: bool) -> None:
-        """Keep evidence."""
-        piece = {"kind": kind, "ref": f"{kind}-{number}", **({"slot": "screenshot"} if slot else {})}
-        self.do("attach", token=self.picked(number)["token"], evidence=[piece])
-
-    @rule(number=index, result=st.sampled_from(["passed", "passed", "failed"]))
-    @precondition(lambda self: self.claims)
-    def receipt(self, number: int, result: str) -> None:
-        """Attach the host's receipt of a check."""
-        piece = {"kind": "check", "ref": "log", "slot": "suite", "result": result}
-        self.do("attach", HOST, token=self.picked(number)["token"], evidence=[piece])
-
-    @rule(number=index, commit=shas, good=st.integers(0, 5))
-    @precondition(lambda self: self.claims)
-    def build(self, number: int, commit: int, good: int) -> None:
-        """Complete with a commit; one in six quotes a wrong contract."""
-        taken = self.picked(number)
-        self.do(
-            "complete",
-            token=taken["token"],
-            contract_hash=taken["contract_hash"] if good else "0" * 64,
-            outcome={"kind": "commit", "ref": sha(commit)},
-            evidence=[{"kind": "artifact", "ref": "shot.png", "slot": "screenshot"}],
-        )
-
-    @rule(number=index, verdict=st.sampled_from(["passed", "passed", "rejected", "inconclusive"]), host=st.booleans())
-    @precondition(lambda self: self.claims)
-    def judge(self, number: int, verdict: str, host: bool) -> None:
-        """Give a verdict, with a receipt when the host does."""
-        taken, seen = self.picked(number), [{"kind": "url", "ref": "https://ci.example/7"}]
-        if host:
-            seen.append({"kind": "check", "ref": "log", "slot": "suite", "result": "passed"})
-        self.do(
-            "complete",
-            HOST if host else ANN,
-            token=taken["token"],
-            contract_hash=taken["contract_hash"],
-            verdict=verdict,
-            failed_checks=["objective"],
-            reproduction="look",
-            evidence=seen,
-        )
-
-    @rule(number=index, words=st.sampled_from(["one", "two"]), delay=st.sampled_from([0, 30]), escalate=st.booleans())
-    @precondition(lambda self: self.claims)
-    def retry(self, number: int, words: str, delay: int, escalate: bool) -> None:
-        """Give an item back for another attempt."""
-        said: Answer = {"failed": words, "cause": words, "next_action": words}
-        self.do("retry", **said, token=self.picked(number)["token"], delay_seconds=delay, escalate=escalate)
-
-    @rule(number=index, boundary=st.sampled_from(["spend-money", "delete-data", "login", "else"]))
-    @precondition(lambda self: self.claims)
-    def defer(self, number: int, boundary: str) -> None:
-        """Park an item at a boundary."""
-        self.do("defer", token=self.picked(number)["token"], boundary=boundary, asks="May I?")
-
-    @rule(number=index, untouched=st.booleans(), infra=st.booleans(), actor=st.sampled_from([ANN, HOST]))
-    @precondition(lambda self: self.claims)
-    def release(self, number: int, untouched: bool, infra: bool, actor: Actor) -> None:
-        """Give a claim back unworked."""
-        self.do("release", actor, token=self.picked(number)["token"], untouched=untouched, infra=infra, reason="stop")
-
-    @rule(holder=holders, commit=shas, verdict=st.sampled_from(["passed", "rejected", "rejected"]))
-    def work_one(self, holder: str, commit: int, verdict: str) -> None:
-        """Take what comes next and settle it properly, so that long stories happen often."""
-        taken = self.do("claim", HOST, holder=holder)
-        if taken is None or taken["item"] is None:
-            return
-        self.claims.append(taken)
-        said: Answer = {"token": taken["token"], "contract_hash": taken["contract_hash"]}
+    def complete(self, number: int, other: int) -> None:
+        """Complete with what the role asks for; now and then with another contract or without proof."""
+        verdict = ["passed", "rejected", "passed", "inconclusive"][other % 4]
+        taken = self.token(number)
+        said: Answer = {"token": taken["token"], "contract_hash": taken["contract_hash"] if other % 9 else "0" * 64}
         if taken["item"]["role"] == "verify":
-            seen = [
-                {"kind": "url", "ref": "https://ci.example/7"},
-                {"kind": "check", "ref": "log", "slot": "suite", "result": "passed"},
-            ]
-            said |= {"verdict": verdict, "failed_checks": ["objective"], "reproduction": "look", "evidence": seen}
+            said |= {"verdict": verdict, "failed_checks": ["objective"], "reproduction": "look"}
+            said["evidence"] = LOOKED if number % 7 else LOOKED[:1]
         else:
-            said["outcome"] = {"kind": "commit", "ref": sha(commit)}
-            said["evidence"] = [{"kind": "artifact", "ref": "shot.png", "slot": "screenshot"}]
-        self.do("complete", HOST, **said)
+            said |= {"outcome": {"kind": "commit", "ref": sha(other)}, "evidence": SHOT if number % 7 else []}
+        self.do("complete", HOST if other % 5 else ANN, **said)
 
-    @rule(key=roots, text=st.sampled_from(["yes", "no"]))
-    def answer(self, key: str, text: str) -> None:
-        """Answer a question that may not have been asked."""
-        self.do("answer", key=key, text=text)
+    def give_up(self, number: int, other: int) -> None:
+        """End a claim without a result."""
+        how = ["retry", "retry", "retry", "defer", "untouched", "infra"][other % 6]
+        token = self.token(number)["token"]
+        match how:
+            case "retry":
+                word, delay = f"reason {number % 9}", 30 if number % 3 == 0 else 0
+                self.do(
+                    "retry", token=token, failed=word, cause=word, next_action=word, delay_seconds=delay, escalate=False
+                )
+            case "defer":
+                boundary = ["spend-money", "delete-data", "login", "else"][number % 4]
+                self.do("defer", token=token, boundary=boundary, asks="May I?")
+            case "untouched":
+                self.do("release", token=token, untouched=True, reason="stop")
+            case _:
+                self.do("release", HOST if number % 4 else ANN, token=token, infra=True, reason="stop")
 
-    @rule(suffix=st.sampled_from(["~v1", "~v2", "~r1"]), key=keys)
-    def answer_follow_up(self, key: str, suffix: str) -> None:
-        """Answer a follow-up's question."""
-        self.do("answer", key=key + suffix, text="yes")
+    def keep(self, number: int, other: int) -> None:
+        """Renew a lease or keep evidence."""
+        how = ["beat", "attach", "receipt"][other % 3]
+        token = self.token(number)["token"]
+        match how:
+            case "beat":
+                self.do("heartbeat", token=token, lease_seconds=5 * (number % 2))
+            case "attach":
+                self.do("attach", token=token, evidence=[{"kind": "file", "ref": "log", "slot": "screenshot"}])
+            case _:
+                piece = {
+                    "kind": "check",
+                    "ref": "log",
+                    "slot": "suite",
+                    "result": "failed" if number % 5 == 0 else "passed",
+                }
+                self.do("attach", HOST, token=token, evidence=[piece])
 
-    @rule(key=roots, replacement=roots)
-    def supersede(self, key: str, replacement: str) -> None:
-        """Close an item in favour of another."""
-        self.do("supersede", key=key, replacement=replacement, reason="newer")
+    def lane(self, number: int, other: int) -> None:
+        """Take, use, clean or give back a lane."""
+        verb = ["acquire", "acquire", "record", "clean", "release", "sweep"][other % 6]
+        token, thing = self.token(number)["token"], ["tab", "url"][number % 2]
+        if verb == "sweep":
+            self.do(
+                "lane_clean",
+                COORDINATOR,
+                lane=["browser", "db"][number % 2],
+                resources=["tab", "url"][number % 3 % 2 :],
+            )
+        elif verb in ("record", "clean"):
+            self.do(f"lane_{verb}", token=token, resources=[thing])
+        else:
+            self.do(f"lane_{verb}", token=token)
 
-    @rule(key=roots)
-    def cancel(self, key: str) -> None:
-        """Cancel an item."""
-        self.do("cancel", key=key, reason="not wanted")
+    def decide(self, number: int, other: int) -> None:
+        """Decide as a person."""
+        how = ["answer", "answer", "promote", "supersede", "cancel", "again", "again"][other % 7]
+        match how:
+            case "answer":
+                self.do("answer", key=self.key(number, "deferred"), text=["yes", "no"][other % 2])
+            case "promote":
+                self.do("promote", key=self.key(number, "proposed"))
+            case "supersede":
+                key = self.key(number, "pending", "in_progress", "candidate", "repairing")
+                self.do("supersede", key=key, replacement=self.key(other, "pending"), reason="newer")
+            case "cancel":
+                if other % 3 == 0:
+                    self.do("cancel", key=self.key(number), reason="not wanted")
+            case _:
+                self.do("retry", key=self.key(number, "failed"), reason="once more")
 
-    @rule(key=roots)
-    def again(self, key: str) -> None:
-        """Try a failed item anew."""
-        self.do("retry", key=key, reason="once more")
+    def host(self, number: int, other: int) -> None:
+        """Set a brake, state a fact, or do the upkeep."""
+        how, kind = ["park", "fact", "fact", "tend"][other % 4], FACTS[other % len(FACTS)]
+        ref = "ab"[number % 2]
+        match how:
+            case "park":
+                key = self.key(number, "candidate", "pending", "in_progress")
+                self.as_host("park_item", lambda call: park_item(call, key, "no_progress", "What now?", ""))
+            case "fact":
+                ended = self.key(number, "succeeded")
+                self.as_host("record_fact", lambda call: record_fact(call, ended, kind, ref))
+            case _:
+                self.as_host("tend", tend)
 
-    @rule(number=index, verb=st.sampled_from(["lane_acquire", "lane_acquire", "lane_release"]))
-    @precondition(lambda self: self.claims)
-    def lane(self, number: int, verb: str) -> None:
-        """Take or give back a lane."""
-        self.do(verb, token=self.picked(number)["token"])
+    def tick(self, number: int, other: int) -> None:
+        """Let time pass, often over the end of a lease."""
+        self.clock.advance([1, 30, LEASE_SECONDS - 1, LEASE_SECONDS, 1200][other % 5])
 
-    @rule(number=index, verb=st.sampled_from(["lane_record", "lane_clean"]), what=st.sampled_from(["tab", "url"]))
-    @precondition(lambda self: self.claims)
-    def lane_things(self, number: int, verb: str, what: str) -> None:
-        """Record or clean what a lane holds."""
-        self.do(verb, token=self.picked(number)["token"], resources=[what])
-
-    @rule(lane=st.sampled_from(["browser", "db"]), what=st.lists(st.sampled_from(["tab", "url"]), min_size=1))
-    def sweep_lane(self, lane: str, what: list[str]) -> None:
-        """Clean a dirty lane without holding a claim."""
-        self.do("lane_clean", COORDINATOR, lane=lane, resources=what)
-
-    @rule(pause=st.booleans())
-    def hold(self, pause: bool) -> None:
-        """Pause or resume the campaign."""
-        if pause:
-            self.do("pause", reason="lunch")
+    def look(self, number: int, other: int) -> None:
+        """Read everything there is to read, around a pause."""
+        self.do("pause", reason="lunch")
+        self.do("claim", holder="idler")
+        self.do("status")
+        self.do("list")
+        self.do("why", key=self.key(number))
+        self.do("show", key=self.key(number))
         self.do("resume")
 
-    @rule(key=roots, suffix=st.sampled_from(["", "", "~v1", "~r1"]), brake=st.sampled_from(["no_progress"]))
-    def park(self, key: str, suffix: str, brake: str) -> None:
-        """Set a brake."""
-        self.as_host("park_item", lambda call: park_item(call, key + suffix, brake, "What now?", ""))
-
-    @rule(key=roots, kind=st.sampled_from(list(FactKind)[:5]), ref=st.sampled_from(["m1", "m2"]))
-    def fact(self, key: str, kind: FactKind, ref: str) -> None:
-        """State a fact."""
-        self.as_host("record_fact", lambda call: record_fact(call, key, kind, ref))
-
-    @rule()
-    def tend(self) -> None:
-        """Do the upkeep."""
-        self.as_host("tend", tend)
-
-    @rule(seconds=st.sampled_from([1, 30, LEASE_SECONDS - 1, LEASE_SECONDS, 1200]))
-    def tick(self, seconds: int) -> None:
-        """Let time pass, often over the end of a lease."""
-        self.clock.advance(seconds)
-
-    @rule(number=index)
-    @precondition(lambda self: self.calls)
-    def replay(self, number: int) -> None:
+    def replay(self, number: int, other: int) -> None:
         """Repeat an earlier call with its request id: the first answer, and nothing written."""
         actor, name, arguments = self.calls[-1 - number % len(self.calls)]
         before = self.last
@@ -338,9 +301,7 @@ class QueueMachine(RuleBasedStateMachine):
         assert answer is not None
         assert name in READS or (answer["replayed"] and self.last == before)
 
-    @rule(number=index)
-    @precondition(lambda self: self.calls)
-    def settle_again(self, number: int) -> None:
+    def settle_again(self, number: int, other: int) -> None:
         """Repeat an earlier settle under another request id: the first answer, and nothing written."""
         actor, name, arguments = self.calls[-1 - number % len(self.calls)]
         if name in ("complete", "retry", "defer", "release") and "token" in arguments:
@@ -350,19 +311,17 @@ class QueueMachine(RuleBasedStateMachine):
             assert answer["replayed"]
             assert self.last == before
 
-    @rule(key=roots)
-    def look(self, key: str) -> None:
-        """Read everything there is to read."""
-        self.do("status")
-        self.do("list")
-        self.do("why", key=key)
-        self.do("show", key=key)
+    @rule(move=st.one_of(st.sampled_from(MOVES), new_items), number=index, other=index)
+    def play(self, move: str | Answer, number: int, other: int) -> None:
+        """Make one move; one rule, so that none of them is left out of a game."""
+        if not isinstance(move, str):
+            if number % 4 == 0:
+                self.add([move] * (1 + other % 2), other)
+        elif move in ("claim", "decide", "host", "tick", "look") or self.claims:
+            getattr(self, move)(number, other)
 
     def teardown(self) -> None:
         """Give the files back."""
         for bench in self.benches:
             bench.store.close()
         shutil.rmtree(self.place)
-
-
-READS = ("status", "list", "why", "show")

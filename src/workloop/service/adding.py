@@ -173,6 +173,10 @@ class Batch:
             if needed in self.wishes:
                 return self.numbers[needed], False
             raise unknown_need(key, needed)
+        if known.role is not Role.WORK:
+            raise BadRequest(
+                "FOLLOW_UP", f"{key} depends on {needed!r}, a follow-up", hint="name its root", field="depends_on"
+            )
         while not (met := self.has_reached(known, until)) and (newer := self.newer(known)) is not None:
             known = newer
         return known.id, met
