@@ -8,11 +8,13 @@ import argparse
 import json
 import os
 import shutil
+import socketserver
 import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -53,6 +55,15 @@ def workloop(*words: str) -> list[str]:
     return [sys.executable, "-c", "import sys; from workloop.__main__ import main; sys.exit(main())", *words]
 
 
+class Answering(socketserver.BaseRequestHandler):
+    """Stands for a loop that runs already, and answers at once."""
+
+    def handle(self) -> None:
+        """Answer one request."""
+        self.request.recv(65536)
+        self.request.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+
 class Bench:
     """A project with a pristine store, of which every run gets a copy."""
 
@@ -74,6 +85,13 @@ class Bench:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         connection.close()
         shutil.copy(self.store, self.pristine)
+        (folder / "token").write_text("token")
+        self.loop = socketserver.TCPServer(("127.0.0.1", 0), Answering)
+        threading.Thread(target=self.loop.serve_forever, daemon=True).start()
+        self.remote = {
+            "WORKLOOP_URL": f"http://127.0.0.1:{self.loop.server_address[1]}",
+            "WORKLOOP_TOKEN_FILE": str(folder / "token"),
+        }
         self.bare = folder / "bare.py"
         self.bare.write_text(BARE)
 
@@ -113,12 +131,16 @@ class Bench:
         )  # fmt: skip
         return notes
 
-    def timed(self, argv: list[str]) -> tuple[float, float]:
+    def timed(self, argv: list[str], *, remote: bool = False) -> tuple[float, float]:
         """Run a process to its end; returns wall and processor seconds."""
         self.reset()
         began = time.perf_counter()
         process = subprocess.Popen(
-            argv, cwd=self.repository, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            argv,
+            cwd=self.repository,
+            env={**self.environment, **(self.remote if remote else {})},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
         )
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - began
@@ -167,6 +189,7 @@ def contestants(bench: Bench) -> dict[str, Callable[[], tuple[float, float]]]:
         bare = [sys.executable, str(bench.bare), str(bench.store), str(notes)]
         runs[f"bare {name}"] = partial(bench.timed, bare)
         runs[f"workloop {name}"] = partial(bench.timed, workloop(*words))
+    runs["heartbeat to a loop"] = lambda: bench.timed(workloop("heartbeat"), remote=True)
     runs["workloop --help"] = lambda: bench.timed(workloop("--help"))
     runs["workloop mcp"] = bench.greeted
     return runs
@@ -176,6 +199,7 @@ RATIOS = (
     ("workloop heartbeat", "bare heartbeat", 2.5),
     ("workloop claim", "bare claim", 2.5),
     ("workloop status", "bare status", None),
+    ("heartbeat to a loop", "bare heartbeat", 2.5),
     ("workloop mcp", "python -c pass", 5.0),
 )
 

@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from workloop.domain.errors import (
     BadRequest,
@@ -41,8 +40,7 @@ class Client(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class LocalClient:
+class LocalClient(NamedTuple):
     """Runs actions on a store that this process opened."""
 
     queue: "Queue"
@@ -62,8 +60,7 @@ class LocalClient:
         return run_prepared(self.queue, self.actor, "add_items", lambda call: add_items(call, items, ready))
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteClient:
+class RemoteClient(NamedTuple):
     """Runs actions in a loop or server over HTTP, with a bearer token."""
 
     url: str

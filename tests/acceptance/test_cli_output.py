@@ -1,5 +1,6 @@
 """What the command prints and how it ends: words for people, JSON for programs, one exit code per way of ending."""
 
+import json
 import os
 import pty
 import shutil
@@ -19,12 +20,8 @@ STEER = "\x1b]0;owned\x07\x1b[2J\u202eevil\u2066"
 def project(tmp_path: Path) -> Project:
     """Make a campaign with one item whose words try to steer the terminal."""
     made = project_with(tmp_path)
-    made.ask(
-        "add",
-        "--data",
-        "-",
-        stdin='{"items": [{"key": "odd", "title": "\\u001b]0;owned\\u0007\\u001b[2J\\u202eevil"}]}',
-    )
+    odd = {"key": "odd", "title": "\x1b]0;owned\x07\x1b[2J\u202eevil", "objective": "\x1b[1mloud\x07\nand clear"}
+    made.ask("add", "--data", "-", stdin=json.dumps({"items": [odd]}))
     made.ask("add", "日本語のタイトル", "--key", "wide")
     return made
 

@@ -1,13 +1,11 @@
 """Every action by name: what it takes and which family of code reads and runs it; one table for every surface."""
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 Family = Literal["reads", "claims", "settles", "backlog", "lanes"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class Action(NamedTuple):
     """One action: its arguments by name, the required ones, and the family of code that reads and runs it."""
 
     name: str

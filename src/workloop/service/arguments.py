@@ -1,9 +1,8 @@
 """How an action's arguments are named and described: one table for every surface."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 
 class Shape(StrEnum):
@@ -17,8 +16,7 @@ class Shape(StrEnum):
     OBJECTS = "array of objects"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Argument:
+class Argument(NamedTuple):
     """One argument of one or more actions; `one_of` gives the enumeration that closes the set of its texts."""
 
     name: str
