@@ -1,6 +1,7 @@
 """How a file of items is checked as a whole and then sent in bounded calls, safe to repeat after any interruption."""
 
 import gc
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 CHUNK = 500
 PROBLEMS_SHOWN = 50
 CHUNKS_PER_LINE = 20
+REST_SECONDS = 0.003  # longer than a waiting claim pauses before it asks for the lock again
 Send = Callable[[Sequence[str]], dict[str, Any]]
 
 
@@ -121,9 +123,11 @@ def remote_sender(client: "Client", wishes: Wishes) -> Send:
 
 
 def send_all(send: Send, keys: Sequence[str]) -> int:
-    """Send every item in bounded calls, telling how far it is; returns how many were added."""
+    """Send every item in bounded calls with rests in which others get their turn; returns how many were added."""
     added = 0
     for start in range(0, len(keys), CHUNK):
+        if start:
+            time.sleep(REST_SECONDS)
         added += send(keys[start : start + CHUNK])["added"]
         sent = min(start + CHUNK, len(keys))
         if len(keys) > CHUNK and (sent == len(keys) or sent % (CHUNK * CHUNKS_PER_LINE) == 0):
