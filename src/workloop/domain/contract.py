@@ -35,12 +35,12 @@ class EvidenceSlot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addendum:
-    """A person's answer that became part of the contract."""
+    """A person's answer that became part of the contract; the time is RFC 3339."""
 
     question: str
     answer: str
     answered_by: str
-    answered_at: int
+    answered_at: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,7 @@ HUMAN_ONLY = frozenset({"answer", "promote", "cancel", "pause", "resume"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """Who calls: a credential's name and reach; a session carries its claim's token, and only the host makes receipts."""
+    """Who calls: a credential's name and reach; a session has its claim's token, and only the host makes receipts."""
 
     principal: str
     grant: Grant

@@ -66,6 +66,9 @@ def merge_contract(settings: CampaignSettings, item: NewItem) -> Contract:
     """Apply the rule of each field: the item wins, both are joined, or they must agree."""
     defaults = settings.defaults
     waived = {waiver.partition(":")[0] for waiver in item.waived}
+    waivable = {entry.id for entry in (*defaults.checks, *defaults.evidence)}
+    for name in sorted(waived - waivable):
+        raise unknown_name(item.key, "default check or slot", name, waivable, "WAIVER_UNKNOWN")
     verification = item.verification or defaults.verification
     checks = join(defaults.checks, item.checks, waived)
     outcomes = item.outcomes or defaults.outcomes

@@ -4,7 +4,7 @@ import traceback
 from dataclasses import dataclass
 
 from workloop.domain.clock import SECOND_US, Instant
-from workloop.domain.errors import Refusal, StoreUnavailable, WorkloopError
+from workloop.domain.errors import Fault, Refusal, StoreUnavailable, WorkloopError
 from workloop.domain.session import SessionReport
 from workloop.driver.attempt import insist, release_infra, settled
 from workloop.driver.building import build
@@ -14,14 +14,19 @@ from workloop.driver.verifying import verify
 
 FAULT_DELAY_US = 30 * SECOND_US
 TRACE_LINES = 3
+UNSTARTABLE = frozenset({"HARNESS_MISSING", "HARNESS_CONFIG"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handled:
-    """What became of a claim: the session's report if one was spent, and what went wrong on the host's side."""
+    """What became of a claim: the session's report if one was spent, and what went wrong on the host's side.
+
+    `remedy` says what a person must mend before any session can be started.
+    """
 
     report: SessionReport | None = None
     fault: str = ""
+    remedy: str = ""
 
 
 async def handle(project: Project, kit: SessionKit, lease: Lease, faults: int) -> Handled:
@@ -32,6 +37,9 @@ async def handle(project: Project, kit: SessionKit, lease: Lease, faults: int) -
     try:
         report = await (verify if lease.held.role == "verify" else build)(project, kit, lease)
     except Exception as failed:
+        if isinstance(failed, Fault) and failed.code in UNSTARTABLE:
+            await give_back(project, lease, describe(failed), None)
+            return Handled(remedy=f"{failed.message}; {failed.hint}")
         fault = "" if lease.lost else describe(failed)
         project.tell("fault" if fault else "lost", {"key": lease.held.key, "error": fault or lease.reason})
         later = Instant(project.now() + FAULT_DELAY_US * 2**faults)

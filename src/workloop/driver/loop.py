@@ -193,7 +193,9 @@ class Loop:
                 if self.ending():
                     lease.stop.request(OPERATOR_STOP)
                 handled = await handle(self.project, self.kit, lease, self.faults)
-            if handled.fault:
+            if handled.remedy:
+                self.stop(LoopEndReason.HARNESS, handled.remedy)
+            elif handled.fault:
                 self.count_fault(handled.fault)
             else:
                 self.attended += 1

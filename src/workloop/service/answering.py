@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import NotRequired, TypedDict
 
+from workloop.domain.clock import to_text
 from workloop.domain.contract import Addendum, canonical_text, contract_hash
 from workloop.domain.errors import BadRequest, Conflict, Forbidden
 from workloop.domain.item import Item, State
@@ -50,7 +51,9 @@ def answer(call: Call, key: str, text: str) -> AnswerAnswer:
 def add_addendum(call: Call, item: Item, question: Question, text: str) -> Item:
     """Give a parked item its next contract, with the answer in it; a pending one is ready again."""
     contract = contract_of(call.tx, item)
-    note = Addendum(question=question.asks, answer=text, answered_by=call.actor.principal, answered_at=int(call.now))
+    note = Addendum(
+        question=question.asks, answer=text, answered_by=call.actor.principal, answered_at=to_text(call.now)
+    )
     new_text = canonical_text(replace(contract, addenda=(*contract.addenda, note)))
     version = item.contract_version + 1
     call.tx.contract_insert(item.id, version, new_text)

@@ -180,21 +180,33 @@ def refuse_circle(call: Call, rivals: Sequence[Item], item: Item) -> None:
 
 
 class AgainAnswer(TypedDict):
-    """The successor of an item that is over."""
+    """The successor of an item that is over; none where the item itself goes on."""
 
     key: str
-    successor: str
+    successor: str | None
     state: str
     replayed: NotRequired[bool]
 
 
 def again(call: Call, key: str, reason: str) -> AgainAnswer:
-    """Make a linked successor of a failed item, unless one is under way; the failed one never changes."""
+    """Make a linked successor of a failed item, unless one is under way; let one that is held back go at once.
+
+    The failed item itself never changes.
+    """
     if call.actor.grant is not Grant.OPERATOR:
         raise Forbidden("HUMAN_ONLY", "only a person tries a failed item anew", hint="ask a person, or send your token")
     old = require_item(call.tx, call.campaign, key)
+    if old.state is State.PENDING and old.wake_at is not None:
+        after = call.change(
+            old, None, {"reason": reason}, wake_at=None, ready_at=call.now, rank=ready_rank(call, old, call.now)
+        )
+        return {"key": old.key, "successor": None, "state": after.state.value}
     if old.state is not State.FAILED or old.role is not Role.WORK:
-        raise Conflict("NOT_FAILED", f"{old.key} is {old.state}", hint="only a failed root can be tried again")
+        raise Conflict(
+            "NOT_FAILED",
+            f"{old.key} is {old.state}",
+            hint="only a failed root, or an item that is held back, can be tried again",
+        )
     known = successor_of(call, old)
     if known is not None:
         return {"key": old.key, "successor": known.key, "state": known.state.value, "replayed": True}

@@ -151,8 +151,9 @@ def fail(call: Call, item: Item, detail: Mapping[str, Scalar], **counters: int) 
         from workloop.domain.question import Brake
 
         root = call.item(item.lineage)
-        asks = f"No verifier could settle {root.key}. Look at the candidate and say how to go on."
-        park(call, root, Brake.VERIFICATION_EXHAUSTED, asks, str(detail.get("reason") or detail.get("cause") or ""))
+        why = str(detail.get("reason") or detail.get("cause") or "its attempts were used up")
+        asks = f"No verifier could settle {root.key}; the last one: {why}. Look at the candidate and say how to go on."
+        park(call, root, Brake.VERIFICATION_EXHAUSTED, asks, why)
     elif item.role is Role.REPAIR:
         root = call.change(call.item(item.lineage), Move.EXHAUST, {"repair_failed": item.key})
         reached(call, root, CLOSED)

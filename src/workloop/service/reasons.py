@@ -89,7 +89,8 @@ def pending(tx: Reading, item: Item) -> list[Reason]:
             )
         )
     if item.wake_at is not None and item.wake_at > tx.now:
-        reasons.append(reason("NOT_DUE", f"held back until {to_text(item.wake_at)}", "wait, or retry it sooner"))
+        held = f"held back until {to_text(item.wake_at)}; {last_words(tx, item)}"
+        reasons.append(reason("NOT_DUE", held, f"workloop retry {item.key} lets it go at once"))
     return reasons
 
 
