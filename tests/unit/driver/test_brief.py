@@ -28,7 +28,11 @@ CONTRACT = Contract(
     versions={"schema": "7"},
     protected=("tests/",),
     lane="browser",
-    addenda=(Addendum(question="Half up?", answer="Yes.", answered_by="person:ada", answered_at=1),),
+    addenda=(
+        Addendum(
+            question="Half up?", answer="Yes.", answered_by="person:ada", answered_at="2026-01-01T00:00:00.000000Z"
+        ),
+    ),
 )
 HELD = Held(
     item_id="0000000000001",
