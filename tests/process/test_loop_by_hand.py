@@ -25,7 +25,7 @@ def hand_in(bench: LoopBench, text: str, **fields: object) -> str:
     sha = bench.repository.commit({"thing.txt": text})
     bench.repository.git("checkout", "-q", "main")
     outcome = {"kind": "commit", "ref": sha}
-    given = {"token": claimed["token"], "contract_hash": claimed["contract_hash"], "outcome": outcome}
+    given: Facts = {"token": claimed["token"], "contract_hash": claimed["contract_hash"], "outcome": outcome}
     bench.client.call("complete", given)
     return sha
 
@@ -62,7 +62,7 @@ def test_receipts_stay_for_the_session_whose_verdict_is_still_needed(bench: Loop
     assert (answer["word"], answer["next"]) == ("green", "claim a~v1 and complete it with a verdict")
     assert (bench.state("a"), bench.ends("a~v1")) == ("candidate", ["infra"])
     claimed = bench.client.call("verify", {"key": "a", "holder": "another-person"})
-    given = {
+    given: Facts = {
         "token": claimed["token"],
         "contract_hash": claimed["contract_hash"],
         "verdict": "passed",
