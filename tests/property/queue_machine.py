@@ -53,7 +53,7 @@ new_items = st.fixed_dictionaries(
     optional={
         "priority": st.sampled_from([1, 100, 1000]),
         "verification": st.sampled_from(["none", "session", "both"]),
-        "lane": st.sampled_from(["browser", "db"]),
+        "lane": st.sampled_from(["browser", "browser", "db"]),
         "evidence": st.just(["screenshot"]),
         "checks": st.just([CHECK]),
         "attempts_max": st.integers(1, 3),
@@ -112,9 +112,10 @@ class QueueMachine(RuleBasedStateMachine):
         fitting = (self.items(*states) if number % 6 else []) or self.items()
         return fitting[number % len(fitting)] if fitting and number % 20 != 19 else "nowhere"
 
-    def token(self, number: int) -> Answer:
+    def token(self, number: int, *, lane: bool = False) -> Answer:
         """Choose a claim, mostly a live one."""
-        live = [taken for taken in self.claims if number % 6 and self.live(taken)] or self.claims
+        fitting = [taken for taken in self.claims if not lane or "lane" in taken["contract"]] or self.claims
+        live = [taken for taken in fitting if number % 6 and self.live(taken)] or fitting
         return live[-1 - number % len(live)]
 
     def live(self, taken: Answer) -> bool:
@@ -235,7 +236,7 @@ class QueueMachine(RuleBasedStateMachine):
     def lane(self, number: int, other: int) -> None:
         """Take, use, clean or give back a lane."""
         verb = ["acquire", "acquire", "record", "clean", "release", "sweep"][other % 6]
-        token, thing = self.token(number)["token"], ["tab", "url"][number % 2]
+        token, thing = self.token(number, lane=True)["token"], ["tab", "url"][number % 2]
         if verb == "sweep":
             self.do(
                 "lane_clean",

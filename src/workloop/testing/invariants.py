@@ -196,7 +196,8 @@ def success_is_proven(view: View) -> Iterator[str]:
 def proof_of(view: View, dossier: Dossier) -> Iterator[str]:
     """Check the proof of one verified success."""
     root, newest = dossier.item, dossier.candidates[-1] if dossier.candidates else None
-    if newest is None or newest.state is not CandidateState.PASSED or newest.ref != root.candidate_sha:
+    passed = newest is not None and newest.state is CandidateState.PASSED and bool(dossier.verdicts)
+    if newest is None or not passed or newest.ref != root.candidate_sha:
         yield f"{root.key} succeeded without a passed newest candidate"
         return
     verdict, judge = dossier.verdicts[-1], view.snapshot.dossiers.get(newest.verifier_id or ItemId(0))
