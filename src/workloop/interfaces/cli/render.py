@@ -91,4 +91,5 @@ def event(invocation: Invocation, name: str, facts: Mapping[str, Any]) -> None:
     from workloop.domain.session import printable
     from workloop.interfaces.cli.tables import short
 
-    tell(printable(f"{name}: {short(facts)}" if facts else name))
+    said = {fact: value for fact, value in facts.items() if value not in ("", [], None)}
+    tell(printable(f"{name}: {short(said)}" if said else name))

@@ -80,7 +80,7 @@ def values_of(given: Iterable[tuple[Option, str]]) -> dict[str, Json]:
             case Shape.TEXTS:
                 lists.setdefault(option.name, []).append(text)
             case Shape.OBJECTS:
-                lists.setdefault(option.name, []).append(reference(option, text))
+                lists.setdefault(option.name, []).extend(references(option, text))
             case Shape.OBJECT:
                 add_members(option, text, tables)
             case _:
@@ -109,14 +109,17 @@ def pair(option: Option, text: str) -> dict[str, Json]:
     return {name: value}
 
 
-def reference(option: Option, text: str) -> Json:
-    """Read one reference: kind:ref, or a JSON object with more members."""
+def references(option: Option, text: str) -> list[Json]:
+    """Read one reference: kind:ref, or JSON: an object with more members, or a list of them."""
+    if text.startswith("["):
+        listed = parse(text, option)
+        return listed if isinstance(listed, list) else [listed]
     if text.startswith("{"):
-        return parse(text, option)
+        return [parse(text, option)]
     kind, colon, ref = text.partition(":")
     if not colon or not ref:
         raise wrong(option, f"expected kind:ref, not {text!r}", "such as file:docs/result.md, or a JSON object")
-    return {"kind": kind, "ref": ref}
+    return [{"kind": kind, "ref": ref}]
 
 
 def whole(option: Option, text: str) -> int:

@@ -1,5 +1,6 @@
 """How items are added: one by its title and options, or a whole file that enters completely or not at all."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from workloop.domain.errors import BadRequest
@@ -73,7 +74,16 @@ def run(invocation: Invocation, given: Given) -> int:
         arguments["items"] = [item_of(wish)]
     answer: dict[str, Any] = acting.call(invocation.client(), ADD.action, arguments)
     render.answer(invocation, ADD.action, answer)
+    if wish and not proves_itself(wish):
+        render.tell(
+            "note: no --check was given, so only what the campaign's defaults ask and a second session judge it"
+        )
     return exits.OK
+
+
+def proves_itself(wish: Mapping[str, Json]) -> bool:
+    """Tell whether an item brings a command that decides, or wants none."""
+    return bool(wish.get("checks") or wish.get("guards")) or wish.get("verification") == "none"
 
 
 def item_of(wish: dict[str, Json]) -> dict[str, Json]:
