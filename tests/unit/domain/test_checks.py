@@ -31,9 +31,7 @@ NOT_PASSED = tuple(outcome for outcome in CheckOutcome if outcome is not PASSED)
 
 
 @pytest.mark.parametrize(("base", "expected"), PROOF_BY_BASE.items())
-def test_a_proof_that_passes_is_worth_what_its_base_says(
-    base: CheckOutcome | None, expected: tuple[bool, str]
-) -> None:
+def test_a_proof_that_passes_is_worth_what_its_base_says(base: CheckOutcome | None, expected: tuple[bool, str]) -> None:
     """Decision: only a base that did not pass lets a check prove something."""
     assert judge(CheckKind.PROVES, base, PASSED) == expected
 
@@ -101,9 +99,7 @@ def test_a_checks_own_settings_decide() -> None:
         (255, ERROR),
     ],
 )
-def test_exit_codes_tell_a_red_assertion_from_a_check_that_could_not_run(
-    exit_code: int, outcome: CheckOutcome
-) -> None:
+def test_exit_codes_tell_a_red_assertion_from_a_check_that_could_not_run(exit_code: int, outcome: CheckOutcome) -> None:
     """Decision: a test runner's usage and collection errors, and death by a signal, are no assertion."""
     assert outcome_of_exit(exit_code) is outcome
 
