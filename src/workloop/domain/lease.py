@@ -72,7 +72,7 @@ def beat_by(claimed_at: Instant, lease_us: int) -> Instant:
 def make_token(secret: bytes, item_id: ItemId, fence: Fence) -> str:
     """Write the proof of one claim; it is derived, never stored."""
     name = f"{id_text(item_id)}.{fence}"
-    return f"{name}.{hmac.new(secret, name.encode(), 'sha256').hexdigest()[:MAC_CHARACTERS]}"
+    return f"{name}.{hmac.digest(secret, name.encode(), 'sha256').hex()[:MAC_CHARACTERS]}"
 
 
 def read_token(secret: bytes, token: str) -> tuple[ItemId, Fence]:

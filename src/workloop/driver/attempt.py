@@ -127,6 +127,7 @@ async def conclude(project: Project, lease: Lease, report: SessionReport) -> Non
         return
     consequence = CONSEQUENCES[report.session_class]
     cause = f"session {held.session_id} ended as {report.session_class}: {report.detail or 'it settled nothing'}"
+    lease.ending = True
     await insist(project, lease, end_claim, project, held, report, cause, consequence.item)
 
 

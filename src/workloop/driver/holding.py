@@ -79,12 +79,16 @@ def standing(queue: Queue, held: Held) -> Standing:
 
 @dataclass(slots=True, kw_only=True)
 class Lease:
-    """A claim's life: `stop` ends the session under it, `lost` says that the item is no longer ours."""
+    """A claim's life: `stop` ends the session under it, `lost` says that the item is no longer ours.
+
+    While `ending`, the loop itself is closing the claim, and its end is no news.
+    """
 
     held: Held
     stop: StopRequest = field(default_factory=StopRequest)
     lost: bool = False
     reason: str = ""
+    ending: bool = False
 
     def lose(self, reason: str) -> None:
         """Stop everything under the claim at once."""
@@ -94,7 +98,7 @@ class Lease:
 
     def look(self, queue: Queue) -> None:
         """Notice at once that somebody else ended the claim; a settle of its own is none of that."""
-        if standing(queue, self.held) is Standing.LOST:
+        if not self.ending and standing(queue, self.held) is Standing.LOST:
             self.lose("the claim was ended by somebody else")
 
 

@@ -52,10 +52,13 @@ def write(queue: Queue, actor: Actor, name: str, run: Written, repeat: Repeat) -
             if known is not None:
                 return replayed(tx, known, repeat.digest)
         call = Call(tx=tx, queue=queue, actor=actor, campaign=campaign, action=name, txn=queue.ids.bits(62))
-        earlier = settled_before(call, repeat) if repeat.token else None
-        if earlier is not None:
+        try:
+            answered = dict(run(call))
+        except LeaseLost:
+            earlier = settled_before(call, repeat) if repeat.token else None
+            if earlier is None:
+                raise
             return earlier
-        answered = dict(run(call))
         tx.events_append(call.events)
         if repeat.request_id:
             tx.request_insert(
