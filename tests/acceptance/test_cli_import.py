@@ -1,6 +1,7 @@
 """A file of items enters completely, in an order that works, or not at all."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -62,6 +63,7 @@ def test_more_items_than_one_call_takes_are_sent_in_several(project: Project) ->
     assert project.ask("status")["claimable"] == 1
 
 
+BOMB = "".join(f"k{n}: &a{n} [{', '.join([f'*a{n - 1}' if n else 'x'] * 9)}]\n" for n in range(10))
 REFUSED = {
     "several things": (
         '{"key": "a", "titl": "x"}\nnope\n[]\n{"key": "d"}\n{"key": "d", "title": "other"}\n{"title": ""}',
@@ -75,10 +77,27 @@ REFUSED = {
     "other content": ('{"key": "new"}\n{"key": "known", "title": "other"}', 4, "CONTRACT_CONFLICT", ["line 2"]),
     "a name the campaign lacks": ('{"key": "a", "boundaries": ["paint-it"]}', 2, "BOUNDARY_UNKNOWN", ["line 1"]),
     "a text too long": (json.dumps({"key": "a", "objective": "é" * 20_001}), 2, "TOO_LARGE", ["line 1"]),
-    "broken YAML": ("- key: a\n  title: [", 2, "MALFORMED", ["file"]),
+    "broken YAML": ("- key: a\n  title: [", 2, "FILE_REFUSED", ["-: line 3"]),
+    "a YAML bomb": (BOMB, 2, "FILE_REFUSED", ["line 1", "anchor"]),
+    "a YAML alias": ("- key: a\n- *a", 2, "FILE_REFUSED", ["line 2", "alias"]),
+    "deep YAML": ("- key: a\n- " + "[" * 100, 2, "FILE_REFUSED", ["line 2", "64 deep"]),
+    "a YAML name twice": ("- key: a\n- key: b\n  key: c", 2, "FILE_REFUSED", ["line 3", "'key'"]),
+    "a YAML number too long": ("- key: a\n  priority: " + "9" * 5000, 2, "FILE_REFUSED", ["line 2", "digits"]),
+    "a YAML time that is none": ("- key: a\n  not_before: 2040-13-40", 2, "FILE_REFUSED", ["line 2", "time"]),
+    "a YAML name that is a list": ("- ? [a]\n  : b", 2, "FILE_REFUSED", ["line 1"]),
+    "a YAML control character": ("- key: a\n- key: \x01", 2, "FILE_REFUSED", ["line 2"]),
+    "a YAML name of another kind": ("- key: a\n  !!python/name:os.system x: b", 2, "FILE_REFUSED", ["line 2"]),
+    "a name twice": ('{"key": "a"}\n{"key": "b", "key": "c"}', 2, "MALFORMED", ["line 2", "'key'"]),
+    "a name twice within": ('[{"key": "a", "versions": {"x": "1", "x": "2"}}]', 2, "MALFORMED", ["file", "'x'"]),
+    "a number too long": ('{"key": "a", "priority": ' + "9" * 5000 + "}", 2, "MALFORMED", ["line 1", "digits"]),
     "YAML of texts": ("- a\n- b", 2, "FILE_REFUSED", ["entry 1", "entry 2"]),
     "nothing": ("\n\n", 2, "NO_ITEMS", []),
-    "deep nesting": ('{"key": "a", "checks": ' + "[" * 100_000 + "]" * 100_000 + "}", 2, "MALFORMED", ["line 1"]),
+    "deep nesting": (
+        '{"key": "a", "checks": ' + "[" * 100_000 + "]" * 100_000 + "}",
+        2,
+        "MALFORMED",
+        ["line 1", "nested"],
+    ),
 }
 
 
@@ -93,7 +112,8 @@ def test_a_file_with_anything_wrong_in_it_adds_nothing(project: Project, case: s
     problem = done.problem
     assert problem["code"] == name
     told = problem["title"] + json.dumps(problem.get("problems", ""))
-    assert all(place in told for place in places)
+    assert all(place in told for place in places), told
+    assert not any(word in told for word in ("sys.", "recursion", "(char "))
     assert project.written() == before
 
 
@@ -101,7 +121,7 @@ def test_people_see_each_wrong_entry_on_a_line_of_its_own(project: Project) -> N
     """The same refusal in words."""
     done = project.run("add", "--no-json", "--file", "-", stdin='{"key": "a", "titl": "x"}\nnope')
     lines = done.err.splitlines()
-    assert lines[0] == "error: -: 2 entries are wrong, so none was added"
+    assert lines[0] == "error: -: 2 entries are wrong, so none was added [FILE_REFUSED]"
     assert lines[1].startswith("  line 1.titl: ")
     assert lines[2].startswith("  line 2: ")
 
@@ -113,6 +133,22 @@ def test_a_file_that_is_not_utf_8_is_refused_by_its_line(project: Project) -> No
     done = project.run("add", "--file", name)
     assert (done.code, done.problem["code"]) == (2, "BAD_ENCODING")
     assert "line 2" in done.problem["title"]
+
+
+def test_a_file_that_is_too_large_to_hold_is_refused(project: Project) -> None:
+    """Its size decides before it is read, by name or on stdin, and so do its parts before values are made."""
+    name = project.file("items.jsonl", "")
+    os.truncate(name, 64 * 1024 * 1024 + 1)
+    assert project.refused("add", "--file", name) == (2, "TOO_LARGE")
+    with Path(name).open("rb") as endless:
+        done = subprocess.run(
+            [sys.executable, "-m", "workloop", "add", "--file", "-"],
+            cwd=project.repository.path, env=project.environment, stdin=endless, capture_output=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert b"TOO_LARGE" in done.stderr
+    assert project.refused("add", "--file", "-", stdin="- [" + "x," * 500_001 + "]") == (2, "FILE_REFUSED")
+    assert project.refused("add", "--file", "-", stdin="[" + "0," * 4_000_001 + "0]") == (2, "MALFORMED")
 
 
 def test_a_killed_import_is_finished_by_repeating_it(project: Project) -> None:

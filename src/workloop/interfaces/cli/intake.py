@@ -1,16 +1,16 @@
 """How a file of items is read: JSON lines, a JSON list or YAML, each entry with the place where it stands."""
 
-import json
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from workloop.domain.errors import BadRequest
 from workloop.domain.reader import Json
 from workloop.interfaces.cli import render
+from workloop.interfaces.cli.strict_json import NotJsonError, read_json
 
-FILE_BYTES_MAX = 512 * 1024 * 1024
+FILE_BYTES_MAX = 64 * 1024 * 1024
+ENTRIES_MAX = 250_000
 LINES = frozenset({".jsonl", ".ndjson"})
 YAML = frozenset({".yaml", ".yml"})
 
@@ -30,15 +30,31 @@ class Malformed(NamedTuple):
 
 
 def read_entries(name: str) -> Iterator[Entry | Malformed]:
-    """Yield the entries of a file, or of stdin for -."""
-    text = decoded(render.read_input_bytes() if name == "-" else read_file(name), name)
+    """Yield the entries of a file, or of stdin for -; raises BadRequest when there are too many to hold."""
+    text = decoded(read_stdin() if name == "-" else read_file(name), name)
+    for number, entry in enumerate(entries_of(name, text), start=1):
+        if number > ENTRIES_MAX:
+            raise too_large(name, f"{ENTRIES_MAX} entries")
+        yield entry
+
+
+def entries_of(name: str, text: str) -> Iterator[Entry | Malformed]:
+    """Read a text in its own form."""
     match form_of(Path(name).suffix.lower() if name != "-" else "", text):
         case "lines":
             return read_lines(text)
         case "list":
             return read_list(text)
         case _:
-            return read_yaml(text)
+            return read_yaml(name, text)
+
+
+def read_stdin() -> bytes:
+    """Read stdin, as far as a file may go."""
+    data = render.read_input_bytes(FILE_BYTES_MAX + 1)
+    if len(data) > FILE_BYTES_MAX:
+        raise too_large("-", f"{FILE_BYTES_MAX} bytes")
+    return data
 
 
 def read_file(name: str) -> bytes:
@@ -47,13 +63,13 @@ def read_file(name: str) -> bytes:
     if not path.is_file():
         raise BadRequest("FILE_NOT_FOUND", f"{name} is not a file", hint="check the path; - reads stdin", field="file")
     if path.stat().st_size > FILE_BYTES_MAX:
-        raise BadRequest(
-            "TOO_LARGE",
-            f"{name} is larger than {FILE_BYTES_MAX} bytes",
-            hint="split it; keys make it safe",
-            field="file",
-        )
+        raise too_large(name, f"{FILE_BYTES_MAX} bytes")
     return path.read_bytes()
+
+
+def too_large(name: str, most: str) -> BadRequest:
+    """Build the refusal of a file that is more than one call takes in."""
+    return BadRequest("TOO_LARGE", f"{name} has more than {most}", hint="split it; keys make it safe", field="file")
 
 
 def decoded(data: bytes, name: str) -> str:
@@ -79,49 +95,37 @@ def form_of(suffix: str, text: str) -> str:
 
 def read_lines(text: str) -> Iterator[Entry | Malformed]:
     """Read one JSON object a line; blank lines count but say nothing."""
-    decode = json.JSONDecoder().decode
     for number, line in enumerate(text.split("\n"), start=1):
         if line and not line.isspace():
             try:
-                yield Entry(f"line {number}", decode(line))
-            except (ValueError, RecursionError) as error:
-                yield Malformed(f"line {number}", f"is not JSON: {error}")
+                yield Entry(f"line {number}", read_json(line))
+            except NotJsonError as error:
+                yield Malformed(f"line {number}", str(error))
 
 
 def read_list(text: str) -> Iterator[Entry | Malformed]:
     """Read one JSON list."""
     try:
-        values: list[Json] = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        yield Malformed("file", f"is not JSON: {error}")
+        values = read_json(text)
+    except NotJsonError as error:
+        yield Malformed("file", str(error))
         return
-    for number, value in enumerate(values, start=1):
+    for number, value in enumerate(cast("list[Json]", values), start=1):
         yield Entry(f"entry {number}", value)
 
 
-def read_yaml(text: str) -> Iterator[Entry | Malformed]:
+def read_yaml(name: str, text: str) -> Iterator[Entry | Malformed]:
     """Read YAML: a list of items, a document each, or both."""
-    import yaml
+    from workloop.interfaces.cli.yaml_file import read_documents
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     number = 0
     try:
-        for document in yaml.load_all(text, loader):
+        for document in read_documents(text):
             listed = isinstance(document, list)
-            for value in cast("list[object]", document) if listed else [document]:
+            for value in document if listed else [document]:
                 if listed or value is not None:
                     number += 1
-                    yield Entry(f"entry {number}", plain(value))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        yield Malformed("file", f"is not YAML: {' '.join(str(error).split())}")
-
-
-def plain(value: object) -> Json:
-    """Turn what YAML makes of a text, such as a time, back into what JSON has."""
-    if isinstance(value, dict):
-        return {str(name): plain(inner) for name, inner in cast("dict[object, object]", value).items()}
-    if isinstance(value, list):
-        return [plain(inner) for inner in cast("list[object]", value)]
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    return value.isoformat() if isinstance(value, date) else str(value)
+                    yield Entry(f"entry {number}", value)
+    except BadRequest as refused:
+        refused.message = f"{name}: {refused.message}"
+        raise

@@ -52,7 +52,7 @@ def failure(error: WorkloopError, *, as_json: bool) -> None:
         return
     from workloop.domain.session import printable
 
-    tell(printable(f"error: {error.message}"))
+    tell(printable(f"error: {error.message} [{error.code}]"))
     for row in rows_of(error):
         tell(printable(f"  {row}"))
     if error.hint:
@@ -67,9 +67,9 @@ def rows_of(error: WorkloopError) -> list[str]:
     return [str(row["message"]) for row in problems if not isinstance(row, str)]
 
 
-def read_input_bytes() -> bytes:
-    """Read all of stdin."""
-    return sys.stdin.buffer.read()
+def read_input_bytes(most: int = -1) -> bytes:
+    """Read stdin, all of it or so many bytes at most."""
+    return sys.stdin.buffer.read(most)
 
 
 def read_input() -> str:

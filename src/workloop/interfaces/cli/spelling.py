@@ -132,14 +132,12 @@ def whole(option: Option, text: str) -> int:
 
 def parse(text: str, option: Option) -> Json:
     """Read JSON."""
-    import json
+    from workloop.interfaces.cli.strict_json import NotJsonError, read_json
 
     try:
-        return json.loads(text)
-    except ValueError as error:
-        raise wrong(option, f"is not JSON: {error}", "") from error
-    except RecursionError as error:
-        raise wrong(option, "is nested too deeply", "") from error
+        return read_json(text)
+    except NotJsonError as error:
+        raise wrong(option, str(error), "") from error
 
 
 def wrong(option: Option, problem: str, hint: str) -> BadRequest:
