@@ -144,7 +144,7 @@ def load(start: Path, environment: Mapping[str, str], config: Path | None = None
     named = environment.get("WORKLOOP_CONFIG")
     path = config or (Path(named) if named else place.config)
     if not path.is_file():
-        raise NotFound("NOT_INITIALISED", f"{place.repository} has no campaign yet", hint="run workloop init")
+        raise absent(place, path)
     if place.repository in path.resolve().parents:
         raise BadRequest(
             "CONFIG_IN_WORK_DIR",
@@ -152,6 +152,14 @@ def load(start: Path, environment: Mapping[str, str], config: Path | None = None
             hint="move it out of the repository",
         )
     return parse(path.read_text(encoding="utf-8"), place, environment, str(path))
+
+
+def absent(place: Place, path: Path) -> NotFound:
+    """Build the refusal of settings that are not there: the project's own come with init, named ones are a mistake."""
+    if path == place.config:
+        return NotFound("NOT_INITIALISED", f"{place.repository} has no campaign yet", hint="run workloop init")
+    hint = "check --config or WORKLOOP_CONFIG, or leave it out"
+    return NotFound("CONFIG_NOT_FOUND", f"there is no settings file {path}", hint=hint)
 
 
 def parse(text: str, place: Place, environment: Mapping[str, str], name: str) -> Settings:

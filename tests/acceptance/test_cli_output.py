@@ -81,7 +81,11 @@ def test_words_and_json_can_each_be_asked_for_anywhere(project: Project) -> None
     assert project.run("--no-json", "status").out.startswith("campaign main is active")
     assert project.run("status", "--no-json").out.startswith("campaign main is active")
     assert on_terminal(project, "status", "--json").startswith("{")
-    assert "error: no item" in project.run("show", "nowhere", "--no-json").err
+    told = project.run("show", "nowhere", "--no-json").err.splitlines()[0]
+    assert told.startswith("error: no item")
+    assert told.endswith(" [KEY_NOT_FOUND]")
+    told = project.run("list", "--no-json", WORKLOOP_CONFIG="/nowhere/workloop.toml").err
+    assert told.startswith("error: there is no settings file /nowhere/workloop.toml [CONFIG_NOT_FOUND]")
 
 
 def test_a_reader_that_goes_away_is_no_error(project: Project) -> None:

@@ -21,5 +21,4 @@ def token_of(reader: Reader, actor: Actor, *, required: bool = True) -> str:
 
 def optional_seconds(reader: Reader, name: str, highest: int) -> int | None:
     """Read a number of seconds that may be absent."""
-    value = reader.whole(name, default=0, lowest=0, highest=highest)
-    return value or None
+    return reader.whole(name, default=1, lowest=1, highest=highest) if reader.values.get(name) is not None else None

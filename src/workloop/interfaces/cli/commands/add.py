@@ -71,6 +71,8 @@ def run(invocation: Invocation, given: Given) -> int:
     if given.places:
         wish["title"] = given.places[0]
     if wish or not arguments:
+        if "items" in arguments:
+            raise BadRequest("BAD_REQUEST", "items come from --data or from options", hint="use one", field="items")
         arguments["items"] = [item_of(wish)]
     answer: dict[str, Any] = acting.call(invocation.client(), ADD.action, arguments)
     render.answer(invocation, ADD.action, answer)
