@@ -1,11 +1,18 @@
 """What queue tests share: a campaign on every backend, with time and chance under control."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from queue_bench import Bench, open_bench
+
+
+def pytest_sessionstart() -> None:
+    """Let children hear Ctrl-C even when the tests run behind a shell that ignores it, as in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -22,20 +22,23 @@ if TYPE_CHECKING:
     from workloop.runner.harness.port import Harness
 
 
-def open_store(place: Place, *, create: bool = False, read_only: bool = False) -> Store:
-    """Open a project's embedded store; raises StoreUnavailable or IntegrityFault saying what to do."""
+def open_store(place: Place, *, create: bool = False, read_only: bool = False, check: bool = False) -> Store:
+    """Open a project's embedded store, read whole first when asked; raises StoreUnavailable or IntegrityFault."""
     from workloop.store.sqlite.store import SqliteSettings, SqliteStore
 
     def inside(path: Path) -> bool:
         return place.repository in path.parents
 
     settings = SqliteSettings(path=place.store, create=create, read_only=read_only, inside_work_dir=inside)
-    return SqliteStore(settings, SystemClock(), SystemIds())
+    store = SqliteStore(settings, SystemClock(), SystemIds())
+    if check:
+        store.check()
+    return store
 
 
-def open_queue(settings: Settings, probe: OutcomeProbe | None = None) -> Queue:
+def open_queue(settings: Settings, probe: OutcomeProbe | None = None, *, check: bool = False) -> Queue:
     """Open the campaign that settings name."""
-    return Queue(store=open_store(settings.place), ids=SystemIds(), slug=settings.campaign, probe=probe)
+    return Queue(store=open_store(settings.place, check=check), ids=SystemIds(), slug=settings.campaign, probe=probe)
 
 
 def operator() -> Actor:
@@ -118,7 +121,7 @@ def run_loop(
             store.close()
     settings.place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with only_loop(settings.place.folder):
-        queue = open_queue(settings, repository_probe(settings))
+        queue = open_queue(settings, repository_probe(settings), check=True)
         try:
             kit = make_kit(settings, make_endpoint(queue))
             project = make_project(settings, queue, tell, f"loop:{settings.loop.harness}")

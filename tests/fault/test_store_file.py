@@ -209,3 +209,25 @@ except StoreUnavailable as error:
 """
     done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, timeout=60)
     assert done.stdout in ("STORE_READ_ONLY False", "STORE_UNREADABLE False"), done.stderr
+
+
+def test_a_whole_read_finds_flipped_bytes(path: Path) -> None:
+    """Regression: a store with random bytes inside went on answering as if nothing had happened."""
+    opened(path, create=False).check()
+    content = bytearray(path.read_bytes())
+    for offset in range(len(content) // 2, len(content), 97):
+        content[offset] ^= 0xFF
+    path.write_bytes(content)
+    with pytest.raises(IntegrityFault) as refused:
+        opened(path, create=False).check()
+    assert refused.value.code in ("STORE_CORRUPT", "STORE_FAULT")
+
+
+def test_an_emptied_store_is_not_taken_for_a_new_one(path: Path) -> None:
+    """Regression: a file cut to nothing read like a first start."""
+    path.write_bytes(b"")
+    for left in path.parent.glob("w.db-*"):
+        left.unlink()
+    with pytest.raises(IntegrityFault) as refused:
+        opened(path, create=False)
+    assert refused.value.code == "STORE_EMPTY"

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from workloop.domain.campaign import Independence
 from workloop.domain.clock import Instant
@@ -62,18 +63,38 @@ class Verdict:
     at: Instant
 
 
-def barred(builders: Collection[Claim], executor: str, principal: str, independence: Independence) -> bool:
-    """Tell whether somebody took part in a lineage and so cannot judge it."""
-    if any(claim.executor == executor for claim in builders):
-        return True
-    return independence is Independence.PRINCIPAL and any(claim.principal == principal for claim in builders)
+class Who(NamedTuple):
+    """Somebody who would judge: the executor, its credential and worker slot, and whether the loop vouches for it."""
+
+    executor: str
+    principal: str
+    holder: str
+    assured: bool
 
 
-def require_independent(builders: Collection[Claim], executor: str, principal: str, independence: Independence) -> None:
+def barred(builders: Collection[Claim], who: Who, independence: Independence) -> bool:
+    """Tell whether somebody took part in a lineage and so cannot judge it.
+
+    An executor that nobody vouches for is only a word: the same slot of the same credential counts as the same one.
+    """
+    for claim in builders:
+        if claim.executor == who.executor:
+            return True
+        if claim.principal == who.principal and (independence is Independence.PRINCIPAL or not_other(claim, who)):
+            return True
+    return False
+
+
+def not_other(claim: Claim, who: Who) -> bool:
+    """Tell whether a claim of the same credential may be by the same one under another name."""
+    return claim.holder == who.holder and not who.assured
+
+
+def require_independent(builders: Collection[Claim], who: Who, independence: Independence) -> None:
     """Refuse a verifier that built any part of what it would judge."""
-    if barred(builders, executor, principal, independence):
+    if barred(builders, who, independence):
         raise Forbidden(
             "SELF_VERIFY_FORBIDDEN",
-            f"{executor} built part of this lineage and cannot verify it",
-            hint="let another executor claim the verifier",
+            f"{who.executor} built part of this lineage and cannot verify it",
+            hint="let another executor claim the verifier, from another slot",
         )

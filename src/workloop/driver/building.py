@@ -116,9 +116,10 @@ async def hand_in(project: Project, lease: Lease, workspace: Workspace) -> None:
 
 
 def submit_head(project: Project, held: Held, workspace: Workspace) -> None:
-    """Complete with the worktree's HEAD when it is a candidate."""
+    """Complete with the worktree's HEAD when it is a candidate, also one that an earlier attempt left behind."""
     sha = commit_of(workspace.path, "HEAD")
-    if sha is None or sha == workspace.start_sha:
+    candidate = held.contract.candidate
+    if sha is None or sha == workspace.base_sha or (candidate is not None and sha == candidate.ref):
         return
     problems = candidate_facts(project.repository, workspace, sha, protected=held.contract.protected).problems
     if problems:

@@ -85,7 +85,7 @@ def take(call: Call, wish: ClaimWish, item: Item, executor: str) -> ClaimAnswer:
         holder=wish.holder,
         principal=call.actor.principal,
         executor=executor,
-        assured=wish.executor is not None and call.actor.host,
+        assured=is_assured(call, wish),
         sandbox=wish.sandbox,
         claimed_at=call.now,
     )
@@ -144,7 +144,7 @@ def exactly(call: Call, wish: ClaimWish, executor: str) -> Item:
         )
     if item.state is not State.PENDING or item.blockers or item.wake_at is not None:
         raise not_claimable(call, item)
-    if is_barred(call, item, executor):
+    if is_barred(call, wish, item, executor):
         code = "SELF_VERIFY_FORBIDDEN" if item.role is Role.VERIFY else "ACTOR_BARRED"
         raise Forbidden(
             code,
@@ -196,20 +196,26 @@ def fits(call: Call, wish: ClaimWish, item: Item, executor: str) -> bool:
         needed = from_canonical(contract_text(call.tx, item)).tools
         if not set(needed) <= set(wish.tools):
             return False
-    return not is_barred(call, item, executor)
+    return not is_barred(call, wish, item, executor)
 
 
-def is_barred(call: Call, item: Item, executor: str) -> bool:
+def is_barred(call: Call, wish: ClaimWish, item: Item, executor: str) -> bool:
     """Tell whether independence forbids: a builder never verifies, a rejecting verifier never repairs its finding."""
     if item.root_id is None:
         return False
     if item.role is Role.VERIFY:
-        from workloop.domain.verdict import barred
+        from workloop.domain.verdict import Who, barred
 
         builders = call.tx.claims_building(item.root_id)
-        return barred(builders, executor, call.actor.principal, call.campaign.settings.independence)
+        who = Who(executor, call.actor.principal, wish.holder, is_assured(call, wish))
+        return barred(builders, who, call.campaign.settings.independence)
     verdicts = call.tx.verdicts_of(item.root_id)
     return bool(verdicts) and verdicts[-1].executor == executor
+
+
+def is_assured(call: Call, wish: ClaimWish) -> bool:
+    """Tell whether the loop itself vouches for the executor."""
+    return wish.executor is not None and call.actor.host
 
 
 def refuse_or_say(call: Call, wish: ClaimWish, reason: str) -> ClaimAnswer:

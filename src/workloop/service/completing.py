@@ -16,6 +16,7 @@ from workloop.domain.verdict import (
     CandidateState,
     Outcome,
     Verdict,
+    Who,
     require_independent,
 )
 from workloop.service.call import Call, contract_of
@@ -183,14 +184,15 @@ def require_passable(call: Call, item: Item, claim: Claim, contract: Contract, r
     """Refuse `passed` without independence, a receipt for each check, and something that was looked at."""
     root_claims = call.tx.claims_building(item.lineage)
     settings = call.campaign.settings
-    require_independent(root_claims, claim.executor, claim.principal, settings.independence)
+    who = Who(claim.executor, claim.principal, claim.holder, claim.assured)
+    require_independent(root_claims, who, settings.independence)
     evidence = call.tx.evidence_of(item.id)
     missing = missing_receipts(contract, evidence, row.ref)
     if missing:
         raise EvidenceRejected(
             "RECEIPT_MISSING",
             f"no passed host receipt for: {', '.join(missing)}",
-            hint=f"the host must run the checks first: workloop verify {item.key}",
+            hint=f"the host must run the checks first: release this claim, then workloop verify {item.key}",
             missing=list(missing),
         )
     if all(piece.kind is EvidenceKind.NOTE for piece in evidence):

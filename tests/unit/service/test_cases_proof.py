@@ -175,3 +175,11 @@ def test_the_third_of_three_versions_can_replace_the_first(bench: Bench) -> None
     bench.do("supersede", key="one", replacement="three", reason="newest")
     assert bench.claim(holder="h")["item"]["key"] == "two"
     assert bench.do("claim", holder="h2")["item"] is None
+
+
+def test_another_name_of_the_same_slot_is_no_other_verifier(bench: Bench) -> None:
+    """Regression: a builder verified its own work by calling itself something else; the loop's word still counts."""
+    bench.add("x", checks=[CHECK])
+    bench.finish(bench.do("claim", key="x", holder="b1"))
+    bench.refused("SELF_VERIFY_FORBIDDEN", "claim", key="x~v1", holder="b1", executor="somebody-else")
+    assert bench.do("claim", key="x~v1", holder="b2", executor="somebody-else")["item"]["key"] == "x~v1"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
-from workloop.store.sqlite.errors import translate
+from workloop.store.sqlite.errors import corrupt, translate
 
 Row = tuple[Any, ...]
 Mode = Literal["ro", "rw", "rwc"]
@@ -75,6 +75,8 @@ class Connection:
             rows = self.raw.execute(statement, values).fetchall()
         except sqlite3.Error as error:
             raise translate(error) from error
+        except UnicodeDecodeError as error:
+            raise corrupt(f"a text is not UTF-8: {error}") from error
         return rows[0] if rows else None
 
     def every(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
@@ -83,6 +85,8 @@ class Connection:
             return self.raw.execute(statement, values).fetchall()
         except sqlite3.Error as error:
             raise translate(error) from error
+        except UnicodeDecodeError as error:
+            raise corrupt(f"a text is not UTF-8: {error}") from error
 
     def commit(self) -> None:
         """Make the transaction durable."""

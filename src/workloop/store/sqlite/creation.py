@@ -42,6 +42,11 @@ def lacking(connection: Connection) -> list[Migration]:
     return pending_migrations(known, applied)
 
 
+def is_empty(connection: Connection) -> bool:
+    """Tell whether a file holds nothing at all."""
+    return connection.one("SELECT 1 FROM sqlite_schema LIMIT 1") is None
+
+
 def ready(connection: Connection) -> bool:
     """Tell whether a file has today's schema and mode; reads only."""
     return not lacking(connection) and pragma(connection, "journal_mode") == "wal"

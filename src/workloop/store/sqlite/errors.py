@@ -1,6 +1,7 @@
 """How SQLite's failures become the store's own, once."""
 
 import sqlite3
+from pathlib import Path
 
 from workloop.domain.errors import Fault, IntegrityFault, StoreUnavailable
 
@@ -17,11 +18,7 @@ def translate(error: sqlite3.Error) -> Fault:
     if primary == sqlite3.SQLITE_CONSTRAINT:
         return IntegrityFault("CONSTRAINT_BROKEN", f"the store refused a row: {error}", hint="this is a defect")
     if primary in CORRUPT:
-        return IntegrityFault(
-            "STORE_CORRUPT",
-            f"the store is damaged or not a store: {error}",
-            hint="stop all writers and restore the newest backup; keep the damaged file",
-        )
+        return corrupt(str(error))
     if primary in BUSY:
         return busy(str(error))
     if primary == sqlite3.SQLITE_FULL or extended == sqlite3.SQLITE_IOERR_WRITE:
@@ -41,6 +38,24 @@ def translate(error: sqlite3.Error) -> Fault:
             retryable=primary == sqlite3.SQLITE_IOERR,
         )
     return IntegrityFault("STORE_FAULT", f"SQLite refused: {error}", hint="this is a defect", sqlite_code=code)
+
+
+def corrupt(problem: str) -> IntegrityFault:
+    """Return the fault of a file that contradicts itself."""
+    return IntegrityFault(
+        "STORE_CORRUPT",
+        f"the store is damaged or not a store: {problem}",
+        hint="stop all writers and restore the newest backup; keep the damaged file",
+    )
+
+
+def emptied(path: Path) -> IntegrityFault:
+    """Return the fault of a store's file that exists and holds nothing."""
+    return IntegrityFault(
+        "STORE_EMPTY",
+        f"{path} holds nothing, though a store was kept there",
+        hint="restore it from a backup; to begin anew, remove the file and run workloop init",
+    )
 
 
 def busy(problem: str) -> StoreUnavailable:

@@ -13,6 +13,7 @@ from workloop.store.port import Reading, Writing
 from workloop.store.sql import load_queries
 from workloop.store.sqlite import creation
 from workloop.store.sqlite.connection import Connection, Hook, Mode, no_hook
+from workloop.store.sqlite.errors import corrupt, emptied
 from workloop.store.sqlite.feed import watch
 from workloop.store.sqlite.lock import FileLock
 from workloop.store.sqlite.place import make_folder, read_mounts, require_place
@@ -80,9 +81,18 @@ class SqliteStore:
             self.prepare(ids)
         with self.pool.borrowed() as connection:
             if not creation.ready(connection):
+                if not self.settings.create and creation.is_empty(connection):
+                    raise emptied(self.path)
                 self.prepare(ids)
             row = connection.one(self.queries["store_secret"])
         return b"" if row is None else row[0]
+
+    def check(self) -> None:
+        """Read the whole file; raises IntegrityFault when it contradicts itself. A million items take seconds."""
+        with self.pool.borrowed() as connection:
+            row = connection.one("PRAGMA quick_check(1)")
+        if row is None or row[0] != "ok":
+            raise corrupt(str(row[0]) if row else "it could not be checked")
 
     def prepare(self, ids: IdSource) -> None:
         """Create or upgrade the file, one process at a time."""
