@@ -88,6 +88,30 @@ def test_words_and_json_can_each_be_asked_for_anywhere(project: Project) -> None
     assert told.startswith("error: there is no settings file /nowhere/workloop.toml [CONFIG_NOT_FOUND]")
 
 
+def test_titles_are_whole_wherever_the_output_is_no_terminal(project: Project) -> None:
+    """A file or another program has no edge at which to cut; a terminal has."""
+    title = "Fix the rounding bug in the totals of every invoice that was written before the year of the change"
+    project.ask("add", title, "--key", "long")
+    assert title in project.run("list", "--no-json").out
+    assert title not in on_terminal(project, "list")
+
+
+def test_words_say_which_work_failed_what_is_stuck_and_how_many_more_there_are(project: Project) -> None:
+    """The view of a morning: nobody has to count follow-ups out or look for the failures."""
+    project.ask("add", "lost", "--attempts-max", "1")
+    project.ask("add", "after", "--depends-on", "lost")
+    token = project.ask("claim", "lost", "--holder", "one")["token"]
+    detail = ("--failed", "the build", "--cause", "a typo", "--next-action", "none")
+    project.ask("retry", "--token", token, *detail)
+    lines = project.run("status", "--no-json").out.splitlines()
+    assert lines[1].startswith("failed: lost: ")
+    assert "cause a typo" in lines[1]
+    assert lines[2] == "stuck: after waits for lost"
+    assert lines[3].split() == ["work:", "in", "all", "4,", "pending", "3,", "failed", "1"]
+    listed = project.run("list", "--no-json", "--limit", "1").out
+    assert "\n3 more: workloop list --after " in listed
+
+
 def test_a_reader_that_goes_away_is_no_error(project: Project) -> None:
     """`workloop list | head` ends quietly."""
     reader, writer = os.pipe()

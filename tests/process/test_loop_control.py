@@ -1,6 +1,7 @@
 """How the loop starts, waits and ends, as a child process that gets real signals."""
 
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -167,3 +168,19 @@ def test_usage_limit_is_waited_out_and_the_same_loop_goes_on(bench: LoopBench) -
     assert (bench.ends("a"), bench.show("a")["attempts"]) == (["infra", "complete"], 1)
     loop.send(signal.SIGINT)
     assert loop.end()[0] == 0
+
+
+def test_the_last_words_of_a_run_say_what_became_of_the_work(bench: LoopBench) -> None:
+    """Who looks in the morning reads one line, whatever the loop said during the night."""
+    ask = call("defer", None, boundary="choose-colour", asks="Which?", resume_when="it is chosen")
+    bench.rules(rule("good", *honest()), rule("ask", {"say": "hm"}, ask), rule("lie", *honest(text="still bad\n")))
+    bench.add("good")
+    bench.add("ask")
+    bench.add("lie", rounds_max=1)
+    bench.add("after", depends_on=["lie"])
+    argv = [word for word in bench.argv("run", "--once", "--no-json") if word != "--json"]
+    done = subprocess.run(argv, env=bench.environment, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done
+    last = done.stdout.splitlines()[-1]
+    told = "1 of 4 done; 1 failed: lie; 1 wait for an answer: ask; 1 blocked; workloop status says more"
+    assert last == told, done

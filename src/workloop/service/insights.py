@@ -1,7 +1,6 @@
 """Every read that a surface shows, with lapsed leases already taken into account."""
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +21,6 @@ from workloop.store.port import Reading
 LIST_ROWS = 20
 BRIEF_ROWS = 5
 EVENTS_SHOWN = 20
-EXPIRED_COUNTED_MAX = 1000
 CHANGES_SHOWN = frozenset({"state", "attempts", "expiries", "infra", "rejections", "candidate_sha", "contract_hash"})
 END_OF_TIME = Instant(2**62)
 Answer = dict[str, Any]
@@ -67,68 +65,10 @@ def next_instants(tx: Reading, campaign: Campaign) -> list[Instant]:
     return [at for at in (*sleepers, *leases, campaign.paused_until) if at is not None]
 
 
-def status(queue: Queue) -> Answer:
-    """Tell how a campaign stands: counts, what is claimable, what waits for what, who holds what."""
-    with queue.store.read() as tx:
-        campaign, now = require_campaign(tx, queue.slug), tx.now
-        counts: Counter[str] = Counter()
-        for count in tx.counts(campaign.id):
-            counts[count.state.value] += count.number
-        for item in tx.items_expired(campaign.id, now, EXPIRED_COUNTED_MAX):
-            counts[State.IN_PROGRESS.value] -= 1
-            counts[effective_state(item, now).value] += 1
-        waiting = tx.waiting(campaign.id)
-        slots = tx.slots(campaign.id)
-        live = [live_claim(tx, slot.item_id, now) for slot in slots if slot.item_id is not None]
-        due = tx.items_due(campaign.id, now, EXPIRED_COUNTED_MAX)
-        expired = tx.items_expired(campaign.id, now, EXPIRED_COUNTED_MAX)
-        lapsed = sum(effective_state(item, now) is State.PENDING for item in expired)
-        instants = next_instants(tx, campaign)
-        return {
-            "campaign": campaign.slug,
-            "state": "paused" if paused(campaign, now) else "active" if campaign.state == "paused" else campaign.state,
-            "pause_reason": campaign.pause_reason if paused(campaign, now) else "",
-            "total": sum(counts.values()),
-            "counts": {state.value: counts[state.value] for state in State if counts[state.value]},
-            "claimable": waiting.ready + len(due) + lapsed,
-            "waiting": {"blocked": waiting.blocked, "delayed": waiting.delayed - len(due)},
-            "slots": len(slots),
-            "slots_free": len(slots) - len(live) + sum(not claim["live"] for claim in live),
-            "claims": live[:LIST_ROWS],
-            "questions": [
-                {"key": key_of(tx, question.item_id), "asks": question.asks, "since": to_text(question.raised_at)}
-                for question in tx.questions_open(campaign.id)[:LIST_ROWS]
-            ],
-            "lanes": [{"lane": lane.name, "state": lane.state.value} for lane in tx.lanes(campaign.id)],
-            "next_wake": to_text(min(instants)) if instants else None,
-            "version": tx.event_newest(),
-        }
-
-
 def key_of(tx: Reading, item_id: ItemId) -> str:
     """Return an item's key, or its id when the item is not there."""
     item = tx.item_get(item_id)
     return item.key if item is not None else id_text(item_id)
-
-
-def live_claim(tx: Reading, item_id: ItemId, now: Instant) -> Answer:
-    """Describe the claim that holds a slot, and whether its lease still lives."""
-    item = tx.item_get(item_id)
-    claim = tx.claim_get(item_id, item.fence) if item is not None else None
-    if item is None or claim is None or item.lease_until is None:
-        return {"key": id_text(item_id), "live": False}
-    return {
-        "key": item.key,
-        "role": item.role.value,
-        "holder": claim.holder,
-        "executor": claim.executor,
-        "assured": claim.assured,
-        "sandbox": claim.sandbox,
-        "claimed_at": to_text(claim.claimed_at),
-        "lease_until": to_text(item.lease_until),
-        "live": item.lease_until > now,
-        "silent_seconds": max(0, (now - (item.lease_until - item.lease_us)) // 1_000_000),
-    }
 
 
 def row_of(item: Item, now: Instant) -> Answer:
@@ -166,9 +106,11 @@ def list_items(queue: Queue, states: Sequence[State], after: str, limit: int) ->
         answer: Answer = {"items": rows, "more": len(found) > limit}
         if len(found) > limit:
             answer["after"] = id_text(found[limit - 1].id)
-            answer["counts"] = {
-                f"{count.role}.{count.state}": count.number for count in tx.counts(campaign.id) if count.number
-            }
+            counts = tx.counts(campaign.id)
+            answer["counts"] = {f"{count.role}.{count.state}": count.number for count in counts if count.number}
+            if start is None:
+                matching = sum(count.number for count in counts if not states or count.state in stored)
+                answer["further"] = matching - limit
             answer["hint"] = "narrow by state, or pass after to go on"
         return answer
 

@@ -62,7 +62,7 @@ def explain(tx: Reading, item: Item) -> list[Reason]:
         case State.CANDIDATE | State.REPAIRING:
             return follow_ups(tx, item)
         case State.FAILED:
-            return [reason("FAILED", last_words(tx, item), f"workloop retry {item.key} makes a linked successor")]
+            return [reason("FAILED", why_failed(tx, item), f"workloop retry {item.key} makes a linked successor")]
         case State.SUPERSEDED:
             new = key_of(tx, item.replaced_by) if item.replaced_by is not None else "another item"
             return [reason("SUPERSEDED", f"replaced by {new}", f"workloop why {new}")]
@@ -160,3 +160,16 @@ def last_words(tx: Reading, item: Item) -> str:
         return item.state.value
     detail = ", ".join(f"{name} {value}" for name, value in events[-1].detail.items())
     return f"{events[-1].action} by {events[-1].principal}" + (f" ({detail})" if detail else "")
+
+
+def why_failed(tx: Reading, item: Item) -> str:
+    """Say in a line why an item failed: what was red when it was last judged, and how it ended."""
+    said = [last_words(tx, item)]
+    verdicts = tx.verdicts_of(item.id)
+    if verdicts and verdicts[-1].outcome == "rejected":
+        verdict = verdicts[-1]
+        seen = next(iter(verdict.reproduction.strip().splitlines()), "")
+        said.insert(
+            0, f"red in round {verdict.round}: {', '.join(verdict.failed_checks)}" + (f": {seen}" if seen else "")
+        )
+    return "; ".join(said)

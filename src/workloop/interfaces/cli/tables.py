@@ -1,6 +1,7 @@
 """How answers read for people: plain text, columns that fit the terminal, nothing that could steer it."""
 
 import shutil
+import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
@@ -44,11 +45,12 @@ def cut(text: str, columns: int) -> str:
 
 
 def columns(names: Sequence[str], rows: Iterable[Facts]) -> list[str]:
-    """Lay rows out in columns; the last one takes what is left of the terminal."""
+    """Lay rows out in columns; on a terminal the last one takes what is left of it, elsewhere all it needs."""
     cells = [[name.upper().replace("_", " ") for name in names]]
     cells += [[one_line(row.get(name)) for name in names] for row in rows]
     widths = [max(width_of(line[number]) for line in cells) for number in range(len(names))]
-    left = shutil.get_terminal_size((100, 24)).columns - sum(widths[:-1]) - 2 * (len(names) - 1)
+    whole = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else sys.maxsize
+    left = whole - sum(widths[:-1]) - 2 * (len(names) - 1)
     lines: list[str] = []
     for line in cells:
         padded = [cell + " " * (widths[number] - width_of(cell)) for number, cell in enumerate(line[:-1])]
@@ -85,20 +87,25 @@ def listing(facts: Facts) -> list[str]:
         return ["no items"]
     lines = columns(("key", "role", "state", "priority", "attempts", "title"), rows)
     if facts.get("more"):
-        lines += ["", f"more: workloop list --after {facts['after']}", *pairs(facts, ("counts",))]
+        further = f"{facts['further']} more" if "further" in facts else "more"
+        lines += ["", f"{further}: workloop list --after {facts['after']}, or a larger --limit; --state narrows it"]
+        lines += pairs(facts, ("counts",))
     return lines
 
 
 def status(facts: Facts) -> list[str]:
-    """Write how a campaign stands: problems first."""
+    """Write how a campaign stands: problems first; follow-ups are no work of their own."""
     lines = [f"campaign {facts['campaign']} is {facts['state']}" + because(facts.get("pause_reason"))]
     for question in facts["questions"]:
         lines.append(f"question on {question['key']}: {one_line(question['asks'])}")
         lines.append(f"  answer it: workloop answer {question['key']} TEXT")
-    waiting = facts["waiting"]
+    lines += [f"failed: {row['key']}: {one_line(row['why'])}" for row in facts["failed"]]
+    lines += [f"stuck: {row['key']} waits for {row['behind']}" for row in facts["stuck"]]
+    waiting, work = facts["waiting"], facts["work"]
     lines += pairs(
         {
-            "items": {"in all": facts["total"], **facts["counts"]},
+            "work": {"in all": sum(work.values()), **work},
+            "follow_ups": facts["follow_ups"],
             "claimable": facts["claimable"],
             "waiting": {"blocked": waiting["blocked"], "delayed": waiting["delayed"]},
             "slots": f"{facts['slots_free']} of {facts['slots']} free",

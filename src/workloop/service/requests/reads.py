@@ -7,9 +7,10 @@ from workloop.domain.grants import Actor
 from workloop.domain.item import State
 from workloop.domain.reader import Reader, one_of
 from workloop.service.call import Queue
-from workloop.service.insights import LIST_ROWS, list_items, show, status
+from workloop.service.insights import LIST_ROWS, list_items, show
 from workloop.service.reasons import why
 from workloop.service.requests.words import Answer, Look
+from workloop.service.standing import status
 
 
 def read_states(reader: Reader) -> Sequence[State]:

@@ -1,14 +1,16 @@
 """How the loop is started from a terminal, how it tells what it does, and how its end becomes an exit code."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from workloop.domain.errors import WorkloopError
 from workloop.interfaces.cli import exits, render
 from workloop.interfaces.cli.invocation import Invocation
 from workloop.interfaces.cli.spelling import Given, Option, Place, values_of
 from workloop.service.arguments import Shape
 
 if TYPE_CHECKING:
+    from workloop.config import Settings
     from workloop.driver.report import LoopReport
 
 PLACES: tuple[Place, ...] = ()
@@ -45,17 +47,41 @@ def run(invocation: Invocation, given: Given) -> int:
 
     surfaces = invocation.surfaces
     report = surfaces.run_loop(settings, chosen, surfaces.make_endpoint, tell)
-    render.answer(
-        invocation,
-        "run",
-        {
-            "reason": report.reason.value,
-            "attended": report.attended,
-            "sessions": report.sessions,
-            "detail": report.detail,
-        },
-    )
+    facts = {
+        "reason": report.reason.value,
+        "attended": report.attended,
+        "sessions": report.sessions,
+        "detail": report.detail,
+    }
+    render.answer(invocation, "run", facts)
+    if not invocation.json:
+        render.out(last_words(settings))
     return code_of(report)
+
+
+def last_words(settings: "Settings") -> str:
+    """Say for people what has become of the work and what waits for them."""
+    from workloop.domain.session import printable
+    from workloop.wiring import local_client
+
+    try:
+        standing = local_client(settings).call("status", {})
+    except WorkloopError as error:
+        return printable(f"how the work stands cannot be read: {error.message}")
+    work, asked = standing["work"], standing["questions"]
+    parts = [f"{work.get('succeeded', 0)} of {sum(work.values())} done"]
+    if work.get("failed"):
+        parts.append(f"{work['failed']} failed: {named(standing['failed'])}")
+    if asked:
+        parts.append(f"{len(asked)} wait for an answer: {named(asked)}")
+    if standing["waiting"]["blocked"]:
+        parts.append(f"{standing['waiting']['blocked']} blocked")
+    return printable("; ".join(parts) + "; workloop status says more")
+
+
+def named(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Name items by their keys."""
+    return ", ".join(row["key"] for row in rows)
 
 
 def code_of(report: "LoopReport") -> int:
