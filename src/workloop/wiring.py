@@ -15,6 +15,7 @@ from workloop.store.port import Store
 from workloop.store.system import SystemClock, SystemIds
 
 if TYPE_CHECKING:
+    from workloop.domain.campaign import CampaignSettings
     from workloop.domain.ids import ItemId
     from workloop.driver.endpoint import SessionEndpoint
     from workloop.driver.project import Project, SessionKit, Tell
@@ -110,19 +111,24 @@ def run_loop(
     """Run the loop over a project until it ends; raises Conflict when another loop drives it."""
     import anyio
 
+    from workloop.domain.settings import read_settings
     from workloop.driver.preview import preview
     from workloop.driver.recovery import only_loop
 
+    wanted = read_settings(settings.campaign_table)
     if options.dry_run:
         store = open_store(settings.place, read_only=True)
         try:
-            return preview(Queue(store=store, ids=SystemIds(), slug=settings.campaign), tell)
+            queue = Queue(store=store, ids=SystemIds(), slug=settings.campaign)
+            remark_unapplied(queue, wanted, tell)
+            return preview(queue, tell)
         finally:
             store.close()
     settings.place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with only_loop(settings.place.folder):
         queue = open_queue(settings, repository_probe(settings), check=True)
         try:
+            remark_unapplied(queue, wanted, tell)
             kit = make_kit(settings, make_endpoint(queue))
             project = make_project(settings, queue, tell, f"loop:{settings.loop.harness}")
             return anyio.run(serve_and_run, settings.place, project, kit, options)
@@ -138,6 +144,16 @@ def first_of(error: BaseException) -> BaseException:
         return error
     group = cast("BaseExceptionGroup[BaseException]", error)
     return first_of(group.exceptions[0])
+
+
+def remark_unapplied(queue: Queue, wanted: "CampaignSettings", tell: "Tell") -> None:
+    """Tell when the settings file says something else of the campaign than what holds."""
+    from workloop.service.call import require_campaign
+
+    with queue.store.read() as tx:
+        holds = require_campaign(tx, queue.slug).settings
+    if holds != wanted:
+        tell("settings", {"remark": "the campaign table was changed; workloop campaign apply makes it hold"})
 
 
 def make_project(settings: Settings, queue: Queue, tell: "Tell", principal: str) -> "Project":
