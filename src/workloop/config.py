@@ -151,7 +151,17 @@ def load(start: Path, environment: Mapping[str, str], config: Path | None = None
             f"{path} lies inside the work dir, where a session could change it",
             hint="move it out of the repository",
         )
-    return parse(path.read_text(encoding="utf-8"), place, environment, str(path))
+    return parse(read_text(path), place, environment, str(path))
+
+
+def read_text(path: Path) -> str:
+    """Read a settings file; raises BadRequest when it is not UTF-8."""
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise BadRequest("CONFIG_MALFORMED", f"{path}: line {line} is not UTF-8", hint="save it as UTF-8") from error
 
 
 def absent(place: Place, path: Path) -> NotFound:

@@ -184,8 +184,22 @@ def test_a_store_that_is_gone_or_locked_is_unavailable(project: Project) -> None
 def test_settings_that_cannot_be_read_are_refused_without_a_traceback(project: Project) -> None:
     """A file that is no text is named, and no user meets a traceback."""
     (project.folder / "workloop.toml").write_bytes(b"\xff\xfe")
-    assert project.run("status").code == 2
-    assert project.run("status").problem["code"] == "FILE_UNREADABLE"
+    for words in (("status",), ("init",)):
+        done = project.run(*words)
+        assert (done.code, done.problem["code"]) == (2, "CONFIG_MALFORMED")
+        assert "workloop.toml: line 1 is not UTF-8" in done.problem["title"]
+    done = project.run("init", WORKLOOP_STATE="/dev/null")
+    assert (done.code, done.problem["code"]) == (2, "FILE_UNREADABLE")
+    assert done.problem["title"].startswith("/dev/null/project-")
+    assert "Errno" not in done.problem["title"]
+
+
+def test_a_loop_without_its_program_is_refused_by_the_setting(tmp_path: Path) -> None:
+    """The harness that runs any program must be told which."""
+    project = project_with(tmp_path, '[loop]\nharness = "command"\n')
+    done = project.run("run", "--once")
+    assert (done.code, done.problem["code"]) == (2, "BAD_REQUEST")
+    assert done.problem["title"].startswith("harness.command.command: ")
 
 
 def test_help_and_version_need_no_project(tmp_path: Path) -> None:

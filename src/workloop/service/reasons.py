@@ -103,7 +103,10 @@ def in_progress(tx: Reading, item: Item) -> list[Reason]:
             return [reason("EXPIRIES_SPENT", f"{holder} stopped beating for the last time allowed", "look at show")]
         return []
     until = to_text(item.lease_until) if item.lease_until is not None else ""
-    reasons = [reason("HELD", f"held by {holder} until {until}", "wait for its settle, or cancel or supersede it")]
+    freed = "wait for its settle, or cancel or supersede it"
+    if holder.startswith("loop@"):
+        freed += "; if that loop has died, workloop run takes it back at once"
+    reasons = [reason("HELD", f"held by {holder} until {until}", freed)]
     lane = contract_of(tx, item).lane
     campaign = next((c for c in tx.campaigns() if c.id == item.campaign_id), None)
     if lane is not None and campaign is not None:

@@ -81,3 +81,10 @@ def test_a_long_campaign_is_named_in_part_and_counted_in_full(bench: Bench) -> N
     assert (len(listed["items"]), listed["further"]) == (5, 19)
     assert bench.do("list", limit=5, state=["failed"])["further"] == 7
     assert "further" not in bench.do("list", limit=5, after=listed["after"])
+
+
+def test_why_of_what_a_loop_holds_says_how_it_comes_back_when_the_loop_has_died(bench: Bench) -> None:
+    """Nobody has to wait for a lease that the next run takes back at once."""
+    bench.add("x")
+    bench.claim("x", "loop@here/1")
+    assert "workloop run" in bench.do("why", key="x")["reasons"][0]["unblock"]

@@ -39,9 +39,16 @@ def guarded(words: Sequence[str], surfaces: Surfaces) -> int:
     except (UnicodeError, OSError) as error:
         if isinstance(error, BrokenPipeError):
             raise
-        refused = BadRequest("FILE_UNREADABLE", f"{error}", hint="check the path, its mode and its encoding")
+        refused = BadRequest("FILE_UNREADABLE", told(error), hint="check the path, its mode and its encoding")
         render.failure(refused, as_json=wants_json(words))
         return exits.exit_code(refused)
+
+
+def told(error: UnicodeError | OSError) -> str:
+    """Say what could not be read, without the numbers of the operating system."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror.lower()}"
+    return str(error)
 
 
 def dispatch(words: Sequence[str], surfaces: Surfaces) -> int:
