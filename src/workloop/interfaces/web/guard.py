@@ -107,7 +107,9 @@ def bearer(headers: Headers) -> str:
 def unknown_token() -> Forbidden:
     """Build the refusal of a missing or unknown token."""
     return Forbidden(
-        "TOKEN_UNKNOWN", "the bearer token is missing or not good any more", hint="the session that had it has ended"
+        "TOKEN_UNKNOWN",
+        "the bearer token is missing or not good any more",
+        hint="send Authorization: Bearer with the token of a running session, or of operator.token in the project's folder",
     )
 
 
