@@ -109,7 +109,7 @@ def unknown_token() -> Forbidden:
     return Forbidden(
         "TOKEN_UNKNOWN",
         "the bearer token is missing or not good any more",
-        hint="send Authorization: Bearer with the token of a running session, or of operator.token in the project's folder",
+        hint="send Authorization: Bearer and the token of a live session, or of the project's operator.token",
     )
 
 
