@@ -8,6 +8,7 @@ from workloop.domain.errors import Fault, IntegrityFault, StoreUnavailable
 CODE_MASK = 0xFF
 CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+NO_ROOM = (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE)
 FULL_HINT = "free space on the disk that holds the store; nothing was written"
 
 
@@ -21,7 +22,7 @@ def translate(error: sqlite3.Error) -> Fault:
         return corrupt(str(error))
     if primary in BUSY:
         return busy(str(error))
-    if primary == sqlite3.SQLITE_FULL or extended == sqlite3.SQLITE_IOERR_WRITE:
+    if primary == sqlite3.SQLITE_FULL or extended in NO_ROOM:
         return StoreUnavailable("STORE_FULL", f"the store cannot grow: {error}", hint=FULL_HINT, retryable=True)
     if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return StoreUnavailable(
