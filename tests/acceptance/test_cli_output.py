@@ -209,6 +209,8 @@ def test_help_and_version_need_no_project(tmp_path: Path) -> None:
     assert "Commands:" in bare.run("--help").out
     assert bare.run().code == 2
     assert "--key" in bare.run("claim", "--help").out
+    assert "add [OPTIONS] [TITLE]" in bare.run("add", "--help").out
+    assert "show [OPTIONS] KEY" in bare.run("show", "--help").out
     assert not bare.state.exists()
 
 

@@ -85,7 +85,7 @@ def command(name: str, surfaces: Surfaces) -> click.Command:
     """Build one command from what it takes."""
     plan = plan_of(name)
     places = [
-        click.Argument([f"place_{number}"], required=False, nargs=-1 if place.many else 1, metavar=place.name.upper())
+        click.Argument([f"place_{number}"], required=False, nargs=-1 if place.many else 1, metavar=place.shown)
         for number, place in enumerate(plan.places)
     ]
     return click.Command(

@@ -33,10 +33,16 @@ class Option(NamedTuple):
 
 
 class Place(NamedTuple):
-    """One argument that goes by its place; the last of a command may take many."""
+    """One argument that goes by its place; the last of a command may take many, and some commands do without."""
 
     name: str
     many: bool = False
+    optional: bool = False
+
+    @property
+    def shown(self) -> str:
+        """Return how help writes it."""
+        return f"[{self.name.upper()}]" if self.optional else self.name.upper()
 
 
 class Given(NamedTuple):

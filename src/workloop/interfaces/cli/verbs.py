@@ -23,7 +23,7 @@ VERBS = {
     "list": Verb("list"),
     "show": Verb("show", (KEY,)),
     "why": Verb("why", (KEY,)),
-    "claim": Verb("claim", (KEY,)),
+    "claim": Verb("claim", (Place("key", optional=True),)),
     "heartbeat": Verb("heartbeat"),
     "attach": Verb("attach"),
     "complete": Verb("complete", hidden=("outcome",)),

@@ -11,7 +11,7 @@ from workloop.interfaces.cli.spelling import Given, Option, Place, data_option, 
 from workloop.interfaces.cli.verbs import REQUEST_ID, Verb
 from workloop.service.arguments import ARGUMENTS, Shape
 
-PLACES = (Place("title"),)
+PLACES = (Place("title", optional=True),)
 UNTIL = ("candidate", "verified", "landed")
 ITEM = (
     ("key", Shape.TEXT, "a stable name; made from the title when left out"),
