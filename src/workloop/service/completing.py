@@ -153,6 +153,7 @@ def finish_verdict(call: Call, item: Item, claim: Claim, contract: Contract, don
         at=call.now,
     )
     if done.verdict is Outcome.PASSED:
+        require_session(call, contract)
         require_passable(call, item, claim, contract, row)
     else:
         require_rejectable(contract, done)
@@ -178,6 +179,16 @@ def newest_candidate(call: Call, item: Item) -> tuple[Item, CandidateRow]:
             "STALE_CANDIDATE", f"{item.key} judges a candidate that is {row.state} by now", hint="release this claim"
         )
     return root, row
+
+
+def require_session(call: Call, contract: Contract) -> None:
+    """Refuse the host's own `passed` where the contract asks for a session's judgement as well."""
+    if call.actor.host and contract.verification is not Verification.HOST:
+        raise EvidenceRejected(
+            "SESSION_REQUIRED",
+            f"the contract asks for verification by {contract.verification}; the host's word is not enough",
+            hint="let an independent session judge what the host's checks have passed",
+        )
 
 
 def require_passable(call: Call, item: Item, claim: Claim, contract: Contract, row: CandidateRow) -> None:

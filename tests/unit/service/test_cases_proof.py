@@ -183,3 +183,12 @@ def test_another_name_of_the_same_slot_is_no_other_verifier(bench: Bench) -> Non
     bench.finish(bench.do("claim", key="x", holder="b1"))
     bench.refused("SELF_VERIFY_FORBIDDEN", "claim", key="x~v1", holder="b1", executor="somebody-else")
     assert bench.do("claim", key="x~v1", holder="b2", executor="somebody-else")["item"]["key"] == "x~v1"
+
+
+def test_the_hosts_word_alone_is_not_enough_where_a_session_is_asked_for(bench: Bench) -> None:
+    """DESIGN 3.2: with verification both, the host's checks may reject but only a session may pass."""
+    bench.candidate("x", checks=[CHECK], verification="both")
+    taken = bench.do("claim", HOST, key="x~v1", holder="loop", executor="session-1")
+    bench.do("attach", HOST, token=taken["token"], evidence=[PASSED])
+    said = {"token": taken["token"], "contract_hash": taken["contract_hash"], "verdict": "passed"}
+    bench.refused("SESSION_REQUIRED", "complete", HOST, **said)
