@@ -47,11 +47,6 @@ def operator() -> Actor:
     return Actor(principal=f"person:{getpass.getuser()}", grant=Grant.OPERATOR)
 
 
-def host_actor() -> Actor:
-    """Return the loop itself, the only one that makes receipts."""
-    return Actor(principal="host", grant=Grant.OPERATOR, host=True)
-
-
 def local_client(settings: Settings, actor: Actor | None = None) -> Client:
     """Return a client on a project's own store, as the person at this terminal unless another actor is given."""
     return LocalClient(open_queue(settings, repository_probe(settings)), actor or operator())

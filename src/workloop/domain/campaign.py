@@ -92,6 +92,20 @@ class Campaign:
     created_at: Instant
 
 
+def opened(campaign_id: CampaignId, slug: str, settings: CampaignSettings, now: Instant) -> Campaign:
+    """Return a campaign as it begins: active, under its first settings."""
+    return Campaign(
+        id=campaign_id,
+        slug=slug,
+        state=CampaignState.ACTIVE,
+        paused_until=None,
+        pause_reason="",
+        settings=settings,
+        settings_version=1,
+        created_at=now,
+    )
+
+
 def boundary_refused(name: str) -> str | None:
     """Return the word that makes a name unfit as a human-only boundary, or None when it is fit."""
     words = name.lower().replace("-", " ").replace("_", " ").split()

@@ -3,21 +3,27 @@
 from workloop.runner.git import ANY_FAILURE, git
 from workloop.runner.gitfacts import HEADS, commit_of, is_ancestor
 from workloop.runner.repository import Repository, integration_tip
-from workloop.runner.workspace import BASE_REFS, BRANCH_PREFIX
+
+BRANCH_PREFIX = "workloop/"
+BASE_REFS = "refs/workloop/base/"
 
 
-def branch_of(repository: Repository, item_id: str) -> str | None:
-    """Return the branch that carries an item's work."""
+def branches_of(repository: Repository, item_id: str) -> list[str]:
+    """Return the branches that carry an item's work: one, unless somebody made another of that name."""
     pattern = f"{HEADS}{BRANCH_PREFIX}{item_id}-*"
     found = git(repository.path, "for-each-ref", "--format=%(refname)", pattern).text.splitlines()
-    return found[0].removeprefix(HEADS) if found else None
+    return [name.removeprefix(HEADS) for name in found]
+
+
+def base_ref(branch: str) -> str:
+    """Return the reference that keeps a branch's base."""
+    return BASE_REFS + branch.removeprefix(BRANCH_PREFIX)
 
 
 def base_of(repository: Repository, item_id: str, sha: str) -> str:
     """Return the commit that a candidate is compared with: the recorded base, else where it left the integration."""
-    branch = branch_of(repository, item_id)
-    if branch is not None:
-        recorded = commit_of(repository.path, BASE_REFS + branch.removeprefix(BRANCH_PREFIX))
+    for branch in branches_of(repository, item_id)[:1]:
+        recorded = commit_of(repository.path, base_ref(branch))
         if recorded is not None and is_ancestor(repository.path, recorded, sha):
             return recorded
     tip = integration_tip(repository)

@@ -3,15 +3,14 @@
 import fcntl
 import hashlib
 import os
-import re
 import time
-import unicodedata
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from workloop.domain.errors import Conflict, Refusal
+from workloop.domain.ids import slug as short_name
 from workloop.runner.git import GitError
 from workloop.runner.gitfacts import HEADS, commit_of, common_dir, head_branch, top_level
 
@@ -96,10 +95,8 @@ def repository_lock(repository: Repository, purpose: str, *, seconds: float = LO
 
 
 def slug(text: str) -> str:
-    """Shorten a key or title to plain letters, digits and dashes."""
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    words = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
-    return words[:SLUG_CHARACTERS_MAX].strip("-") or "item"
+    """Shorten a key or title to plain letters, digits and dashes; something is always left."""
+    return short_name(text, SLUG_CHARACTERS_MAX) or "item"
 
 
 def confined(repository: Repository, path: Path) -> Path:

@@ -24,11 +24,10 @@ from workloop.runner.gitfacts import (
     top_level,
     worktrees,
 )
+from workloop.runner.lineage import BRANCH_PREFIX, base_ref, branches_of
 from workloop.runner.registry import Workspace, WorkspaceKind, drop_record, read_record, require_item_id, write_record
 from workloop.runner.repository import Repository, confined, integration_tip, repository_lock, slug
 
-BRANCH_PREFIX = "workloop/"
-BASE_REFS = "refs/workloop/base/"
 KEPT_REFS = "refs/workloop/kept/"
 
 
@@ -168,7 +167,7 @@ def _forget_missing(repository: Repository) -> None:
 def _plan(repository: Repository, order: WorkspaceOrder) -> _Plan:
     branch = order.branch or _known_branch(repository, order.item_id) or _new_branch(order)
     tip = commit_of(repository.path, HEADS + branch)
-    recorded = commit_of(repository.path, _base_ref(branch))
+    recorded = commit_of(repository.path, base_ref(branch))
     integration = integration_tip(repository)
     needed = [require_commit(repository.path, sha) for sha in order.dependencies]
     start = require_commit(repository.path, order.start_sha) if order.start_sha else None
@@ -224,7 +223,7 @@ def _take_branch(repository: Repository, workspace: Workspace, plan: _Plan) -> N
     """Put the branch on the start and HEAD on the branch; base and branch move together, so a crash can't mix them."""
     start, tip = workspace.start_sha, plan.tip
     moves = [
-        _move(repository, _base_ref(plan.branch), workspace.base_sha),
+        _move(repository, base_ref(plan.branch), workspace.base_sha),
         RefMove(HEADS + plan.branch, start, tip or NO_COMMIT),
     ]
     if tip and tip != start and not is_ancestor(repository.path, tip, start):
@@ -277,17 +276,12 @@ def _add_worktree(repository: Repository, workspace: Workspace, sha: str) -> Non
 
 
 def _known_branch(repository: Repository, item_id: str) -> str | None:
-    pattern = f"{HEADS}{BRANCH_PREFIX}{item_id}-*"
-    found = git(repository.path, "for-each-ref", "--format=%(refname)", pattern).text.splitlines()
-    return found[0].removeprefix(HEADS) if len(found) == 1 else None
+    found = branches_of(repository, item_id)
+    return found[0] if len(found) == 1 else None
 
 
 def _new_branch(order: WorkspaceOrder) -> str:
     return f"{BRANCH_PREFIX}{order.item_id}-{slug(order.title)}"
-
-
-def _base_ref(branch: str) -> str:
-    return BASE_REFS + branch.removeprefix(BRANCH_PREFIX)
 
 
 def _not_in(repository: Repository, shas: Sequence[str], tip: str) -> list[str]:

@@ -109,7 +109,7 @@ def park_item(call: Call, key: str, brake: str, asks: str, evidence: str) -> Par
         claim = call.tx.claim_get(item.id, item.fence)
         if claim is not None and claim.ended_at is None:
             close(call, claim, ClaimEnd.PARKED)
-    for judge in open_follow_ups(call, item):
+    for judge in open_follow_ups(call.tx, item):
         end_one(call, judge, Move.CANCEL, ClaimEnd.PARKED, f"{item.key} was parked")
     parked = park(call, item, Brake(brake), asks, evidence)
     return {"key": parked.key, "state": parked.state.value}

@@ -12,7 +12,7 @@ from workloop.domain.errors import Conflict, IntegrityFault, NotFound
 from workloop.domain.grants import Actor
 from workloop.domain.happening import NewEvent, Scalar, changes
 from workloop.domain.ids import IdSource, ItemId, first_id, spelling
-from workloop.domain.item import TERMINAL, Item, State
+from workloop.domain.item import TERMINAL, Item
 from workloop.domain.transitions import Move, next_state
 from workloop.store.port import Reading, Store, Writing
 
@@ -145,8 +145,3 @@ def contract_text(tx: Reading, item: Item) -> str:
 def digest_of(value: object) -> str:
     """Return the SHA-256 of a JSON value in canonical form."""
     return contract_hash(canonical(value))
-
-
-def is_open(state: State) -> bool:
-    """Tell whether a stored state can still change."""
-    return state not in TERMINAL

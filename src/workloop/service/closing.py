@@ -102,7 +102,7 @@ def end_lineage(
     call: Call, root: Item, move: Move, end: ClaimEnd, reason: str, replaced_by: ItemId | None = None
 ) -> list[str]:
     """Close a root and its open follow-ups, their claims, questions and candidates."""
-    members = [root, *open_follow_ups(call, root)]
+    members = [root, *open_follow_ups(call.tx, root)]
     for item in members:
         end_one(call, item, move, end, reason, replaced_by)
     for row in call.tx.candidates_of(root.id):

@@ -1,17 +1,17 @@
 """How a result becomes a candidate with its verifier, and a rejection its repair."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from workloop.domain.contract import Candidate, Contract, Finding, OutcomeKind, canonical_text, contract_hash
 from workloop.domain.ids import follow_up_key
-from workloop.domain.item import Item, Role, State, Verification, fresh
+from workloop.domain.item import TERMINAL, Item, Role, Verification, fresh
 from workloop.domain.rank import follow_up_priority, rank
 from workloop.domain.transitions import Move
 from workloop.domain.verdict import CandidateRow, CandidateState, Outcome, Verdict
 from workloop.service.call import Call, contract_of, fresh_id
 from workloop.service.ending import FollowUp
 from workloop.service.unblocking import CLOSED, reached
+from workloop.store.port import Reading
 
 
 def submit(call: Call, root: Item, source: Item, kind: OutcomeKind, ref: str, **fields: object) -> FollowUp:
@@ -127,7 +127,6 @@ def make(call: Call, root: Item, role: Role, number: int, contract: Contract) ->
     return item
 
 
-def open_follow_ups(call: Call, root: Item) -> Sequence[Item]:
+def open_follow_ups(tx: Reading, root: Item) -> list[Item]:
     """Return a root's follow-ups that are still open."""
-    terminal = (State.SUCCEEDED, State.FAILED, State.SUPERSEDED, State.CANCELLED)
-    return [item for item in call.tx.items_of_root(root.id) if item.state not in terminal]
+    return [item for item in tx.items_of_root(root.id) if item.state not in TERMINAL]

@@ -9,6 +9,7 @@ from workloop.domain.item import Item, State
 from workloop.domain.lease import effective_state, expired
 from workloop.domain.rank import wait_bound_us
 from workloop.service.call import Queue, contract_of, require_campaign
+from workloop.service.follow_ups import open_follow_ups
 from workloop.service.insights import addressed, key_of, lane_note
 from workloop.store.port import Reading
 
@@ -125,15 +126,13 @@ def deferred(tx: Reading, item: Item) -> list[Reason]:
 
 def follow_ups(tx: Reading, item: Item) -> list[Reason]:
     """Return the open follow-up that a candidate or a repair waits for."""
-    terminal = (State.SUCCEEDED, State.FAILED, State.SUPERSEDED, State.CANCELLED)
-    waiting = [other for other in tx.items_of_root(item.id) if other.state not in terminal]
     return [
         reason(
             "VERIFYING" if other.role == "verify" else "REPAIRING",
             f"waits for {other.key}, which is {effective_state(other, tx.now)}",
             f"workloop why {other.key}",
         )
-        for other in waiting
+        for other in open_follow_ups(tx, item)
     ]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
-from workloop.domain.campaign import Campaign, CampaignSettings, CampaignState
+from workloop.domain.campaign import Campaign, CampaignSettings, opened
 from workloop.domain.clock import Instant
 from workloop.domain.evidence import Evidence
 from workloop.domain.happening import Event, NewEvent
@@ -33,16 +33,7 @@ class MemoryWriting(MemoryReading):
         """Create an active campaign with its slots and free lanes; None when the name is taken."""
         if self.campaign_by_slug(slug) is not None:
             return None
-        campaign = Campaign(
-            id=CampaignId(len(self.tables.campaigns) + 1),
-            slug=slug,
-            state=CampaignState.ACTIVE,
-            paused_until=None,
-            pause_reason="",
-            settings=settings,
-            settings_version=1,
-            created_at=self.now,
-        )
+        campaign = opened(CampaignId(len(self.tables.campaigns) + 1), slug, settings, self.now)
         self.own("campaigns")
         self.tables.campaigns[campaign.id] = campaign
         self.furnish(campaign)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workloop.domain.campaign import Campaign, CampaignState
+from workloop.domain.campaign import Campaign, opened
 from workloop.domain.errors import IntegrityFault
 from workloop.store.settings_text import settings_text
 from workloop.store.sqlite import rows
@@ -49,16 +49,7 @@ class SqliteWriting(SqliteReading):
         row = self.one(self.queries["campaign_insert"], values)
         if row is None:
             return None
-        campaign = Campaign(
-            id=row[0],
-            slug=slug,
-            state=CampaignState.ACTIVE,
-            paused_until=None,
-            pause_reason="",
-            settings=settings,
-            settings_version=1,
-            created_at=self.now,
-        )
+        campaign = opened(row[0], slug, settings, self.now)
         self.furnish(campaign)
         return campaign
 
