@@ -13,6 +13,7 @@ from real_claude import CLAUDE_MODEL, Claude
 
 from loop_bench import LoopBench, check
 from workloop.domain.evidence import EvidenceKind, NewEvidence
+from workloop.domain.grants import Actor, Grant
 from workloop.service.attaching import attach
 from workloop.service.perform import run_as_host
 from workloop.testing.model.conversation import Conversation
@@ -26,7 +27,6 @@ from workloop.testing.model_scenarios import (
     verifier,
 )
 from workloop.testing.model_server import ModelServer
-from workloop.wiring import host_actor
 
 pytestmark = [pytest.mark.real_agent, pytest.mark.timeout(300)]
 
@@ -34,6 +34,7 @@ SESSION = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0
 OFFERED = {"Read", "Glob", "Grep", "Bash", "Write", "Edit", "NotebookEdit", "TodoWrite", "TaskStop"}
 MEND = Edit(path="thing.txt", old="broken", new="fixed")
 TEST = "sh test.sh"
+HOST = Actor(principal="host", grant=Grant.OPERATOR, host=True)
 
 
 class Stage:
@@ -222,7 +223,7 @@ def test_real_verifier_that_says_passed_without_a_green_receipt_is_refused(
     claimed = bench.client.call("verify", {"key": "mend", "holder": "somebody-elses-verifier"})
     if receipt == "red":
         red = NewEvidence(kind=EvidenceKind.CHECK, ref="sha256:0", slot="test", result="failed: failed")
-        run_as_host(bench.queue, host_actor(), "attach", lambda made: attach(made, claimed["token"], [red]))
+        run_as_host(bench.queue, HOST, "attach", lambda made: attach(made, claimed["token"], [red]))
     bench.client.call("pause", {"reason": "the loop is to serve only"})
     served = bench.start().wait_for("serving")
 
