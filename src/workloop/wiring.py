@@ -75,7 +75,7 @@ def make_harness(settings: Settings, name: str) -> "Harness":
     chosen = settings.harnesses.get(name, HarnessSettings())
     match name:
         case "claude":
-            from workloop.runner.harness.claude import ClaudeConfig, ClaudeHarness, ClaudeHome
+            from workloop.runner.harness.claude.launch import ClaudeConfig, ClaudeHarness, ClaudeHome
 
             home = ClaudeHome(chosen.home)
             return ClaudeHarness(

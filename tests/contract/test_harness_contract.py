@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workloop.runner.harness.claude import ClaudeConfig, ClaudeHarness
+from workloop.runner.harness.claude.launch import ClaudeConfig, ClaudeHarness
 from workloop.runner.harness.command import CommandConfig, CommandHarness
 from workloop.runner.harness.port import Launch, LaunchRequest
 from workloop.runner.harness.scripted import ScriptedConfig, ScriptedHarness

@@ -10,7 +10,7 @@ import pytest
 from recording_mcp import recording_mcp
 
 from workloop.domain.session import SessionClass, SessionEvent, SessionReport
-from workloop.runner.harness.claude import ClaudeConfig, ClaudeHarness, ClaudeHome
+from workloop.runner.harness.claude.launch import ClaudeConfig, ClaudeHarness, ClaudeHome
 from workloop.runner.harness.port import LaunchRequest, McpEndpoint
 from workloop.runner.process import StopLadder
 from workloop.runner.session import SessionLimits, StopRequest, run_session

@@ -9,6 +9,7 @@ from workloop.domain.clock import Instant
 
 TEXT_CHARACTERS_MAX = 262_144
 DETAIL_CHARACTERS_MAX = 2_000
+MCP_CHARACTERS_MAX = 262_144
 CUT_MARK = "[cut]"
 
 _ESCAPES = re.compile(
@@ -160,21 +161,23 @@ class Text(Stamped):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall(Stamped):
-    """The agent asked for a tool."""
+    """The agent asked for a tool; arguments are kept of MCP tools only, as bounded JSON, else empty."""
 
     call_id: str
     name: str
     kind: ToolKind
+    arguments: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult(Stamped):
-    """A tool call ended; name is empty when the call was never seen."""
+    """A tool call ended; name is empty when the call was never seen, the answer is kept of MCP tools only, bounded."""
 
     call_id: str
     name: str
     result: ToolResultClass
     exit_code: int | None = None
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

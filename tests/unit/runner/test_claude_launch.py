@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from workloop.domain.errors import Fault
-from workloop.runner.harness.claude import ARGUMENT_BYTES_MAX, ClaudeConfig, ClaudeHarness, ClaudeHome, find_binary
+from workloop.runner.harness.claude.launch import (
+    ARGUMENT_BYTES_MAX,
+    ClaudeConfig,
+    ClaudeHarness,
+    ClaudeHome,
+    find_binary,
+)
 from workloop.runner.harness.port import LaunchRequest, McpEndpoint
 
 ENDPOINT = McpEndpoint(url_mcp="http://127.0.0.1:1/mcp", url_api="http://127.0.0.1:1", token="abc")

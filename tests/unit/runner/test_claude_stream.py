@@ -23,7 +23,7 @@ from workloop.domain.session import (
     kind_of,
 )
 from workloop.runner.framing import LineSplitter, OverlongLine
-from workloop.runner.harness.claude_stream import ClaudeReader
+from workloop.runner.harness.claude.stream import ClaudeReader
 from workloop.runner.signatures import load_signatures
 
 RECORDINGS = Path(__file__).parents[2] / "recordings" / "claude"

@@ -45,6 +45,7 @@ class CommandHarness:
     """Any program: 0 is clean, 75 limited, 77 not logged in, anything else failed."""
 
     capabilities = Capabilities(reports_cost=True, reports_reset=True, hands_in_head=True)
+    tested_versions: tuple[str, ...] = ()
 
     def __init__(self, config: CommandConfig) -> None:
         if not config.argv:
@@ -55,6 +56,10 @@ class CommandHarness:
     def name(self) -> str:
         """Return the configured name."""
         return self.config.name
+
+    def version_command(self, environment: Mapping[str, str]) -> tuple[str, ...]:
+        """Return nothing: a program of the operator's own says no version."""
+        return ()
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Write the brief and say where everything is by variables."""
@@ -92,6 +97,10 @@ class CommandReader:
     def overlong(self, size: int, arrival_us: int) -> list[SessionEvent]:
         """Take note of a line that was too long to keep."""
         return [self.stamper.overlong(size, arrival_us)]
+
+    def replies(self) -> bytes:
+        """Return nothing: the session does not listen."""
+        return b""
 
     def finish(self, exit_code: int | None, signal: int | None, stderr_tail: str) -> Ending:
         """Judge by the exit status, with what the result file adds."""

@@ -10,7 +10,11 @@ from workloop.domain.session import Conclusion, SessionEvent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a harness can do, so that the loop never has to know its name."""
+    """What a harness can do, so that the loop never has to know its name.
+
+    observes_claims: its events carry what the queue's tools were asked and answered; final_text: its last message is
+    known, so that a hand-off can be read from it; hands_in_head: it cannot settle by itself.
+    """
 
     reports_cost: bool = False
     reports_reset: bool = False
@@ -19,6 +23,8 @@ class Capabilities:
     cost_cap: bool = False
     per_run_mcp: bool = False
     permission_policy: bool = False
+    observes_claims: bool = False
+    final_text: bool = False
     hands_in_head: bool = False
 
 
@@ -36,7 +42,8 @@ class LaunchRequest:
     """Everything an adapter may know about the session it starts.
 
     session_dir is private (0700) and the adapter may write into it; environment is the
-    allow-listed base, resume_id what an earlier session's report named.
+    allow-listed base, resume_id what an earlier session's report named, mcp_config the operator's own file of MCP
+    servers in this harness's dialect, to be joined with ours in a private copy.
     """
 
     prompt: str
@@ -47,6 +54,7 @@ class LaunchRequest:
     resume_id: str | None = None
     endpoint: McpEndpoint | None = None
     item_file: Path | None = None
+    mcp_config: Path | None = None
     model: str | None = None
     turns_max: int | None = None
     cost_micros_max: int | None = None
@@ -55,11 +63,16 @@ class LaunchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """A process to start; the files it needs are already written."""
+    """A process to start; the files it needs are already written.
+
+    Standard input is /dev/null, or, when interactive, a pipe for the reader's replies, closed once the session said
+    that it is over.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path
+    interactive: bool = False
 
 
 class StreamReader(Protocol):
@@ -71,6 +84,10 @@ class StreamReader(Protocol):
 
     def overlong(self, size: int, arrival_us: int) -> list[SessionEvent]:
         """Take note of a line that was too long to keep."""
+        ...
+
+    def replies(self) -> bytes:
+        """Return what to write to an interactive session now, once; asked at the start and after each line."""
         ...
 
     def finish(self, exit_code: int | None, signal: int | None, stderr_tail: str) -> "Ending":
@@ -97,6 +114,15 @@ class Harness(Protocol):
     @property
     def capabilities(self) -> Capabilities:
         """Return what this harness can do."""
+        ...
+
+    @property
+    def tested_versions(self) -> tuple[str, ...]:
+        """Return the versions its rules were read from, oldest first; empty for an operator's own program."""
+        ...
+
+    def version_command(self, environment: Mapping[str, str]) -> tuple[str, ...]:
+        """Return what prints its version, empty if nothing does; raises Fault when it is not installed."""
         ...
 
     def launch(self, request: LaunchRequest) -> Launch:

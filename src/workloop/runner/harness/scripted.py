@@ -1,6 +1,7 @@
 """How the shipped deterministic agent is started and read: a real child, for demos and tests."""
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,10 +39,15 @@ class ScriptedHarness:
     """An agent that does what its script says."""
 
     name = "scripted"
-    capabilities = Capabilities(reports_cost=True, reports_reset=True, resumes=True)
+    capabilities = Capabilities(reports_cost=True, reports_reset=True, resumes=True, final_text=True)
+    tested_versions: tuple[str, ...] = ()
 
     def __init__(self, config: ScriptedConfig) -> None:
         self.config = config
+
+    def version_command(self, environment: Mapping[str, str]) -> tuple[str, ...]:
+        """Return nothing: a program of the operator's own says no version."""
+        return ()
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Start the agent with this interpreter."""
@@ -88,6 +94,10 @@ class ScriptedReader:
     def overlong(self, size: int, arrival_us: int) -> list[SessionEvent]:
         """Take note of a line that was too long to keep."""
         return [self.stamper.overlong(size, arrival_us)]
+
+    def replies(self) -> bytes:
+        """Return nothing: the session does not listen."""
+        return b""
 
     def finish(self, exit_code: int | None, signal: int | None, stderr_tail: str) -> Ending:
         """Judge by the exit status; a clean end without a word or a tool call is dead."""

@@ -25,8 +25,8 @@ from workloop.domain.session import (
     head,
     tail,
 )
-from workloop.runner.harness.claude_tools import ClaudeTools
-from workloop.runner.harness.claude_usage import ClaudeUsage
+from workloop.runner.harness.claude.tools import ClaudeTools
+from workloop.runner.harness.claude.usage import ClaudeUsage
 from workloop.runner.harness.fields import Fields, instant_of_seconds, parse
 from workloop.runner.harness.port import Ending
 from workloop.runner.harness.stamper import Stamper
@@ -73,6 +73,10 @@ class ClaudeReader:
     def overlong(self, size: int, arrival_us: int) -> list[SessionEvent]:
         """Take note of a line that was too long to keep."""
         return [self.stamper.overlong(size, arrival_us)]
+
+    def replies(self) -> bytes:
+        """Return nothing: the session does not listen."""
+        return b""
 
     def finish(self, exit_code: int | None, signal: int | None, stderr_tail: str) -> Ending:
         """Judge the session by its result first, by how the process ended only without one."""

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from workloop.domain.errors import Fault
-from workloop.runner.harness.claude_stream import ClaudeReader
+from workloop.runner.harness.claude.stream import ClaudeReader
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.signatures import load_signatures
@@ -62,10 +62,20 @@ class ClaudeHarness:
         cost_cap=True,
         per_run_mcp=True,
         permission_policy=True,
+        final_text=True,
     )
 
     def __init__(self, config: ClaudeConfig) -> None:
         self.config = config
+
+    @property
+    def tested_versions(self) -> tuple[str, ...]:
+        """Return the versions whose recordings the rules were read from."""
+        return load_signatures(self.name).versions
+
+    def version_command(self, environment: Mapping[str, str]) -> tuple[str, ...]:
+        """Return what prints the CLI's version; raises Fault when it is not installed."""
+        return (find_binary(self.config.binary, environment.get("PATH")), "--version")
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Write the private MCP file and build the command line."""

@@ -1,0 +1,1 @@
+"""The Claude Code CLI: how it is started and what it prints."""
