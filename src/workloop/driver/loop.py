@@ -7,6 +7,7 @@ from anyio.abc import TaskGroup
 
 from workloop.domain.clock import SECOND_US, Instant, to_text
 from workloop.domain.errors import Fault, StoreUnavailable
+from workloop.domain.poll import Poll
 from workloop.domain.session import SessionReport
 from workloop.driver.attempt import LIMIT_UNKNOWN_US
 from workloop.driver.control import OPERATOR_STOP, Control
@@ -20,7 +21,7 @@ from workloop.driver.report import LoopEndReason, LoopOptions, LoopReport
 from workloop.driver.seam import run_sync
 from workloop.service.campaigns import tend
 from workloop.service.feed import changed
-from workloop.service.insights import Poll, poll
+from workloop.service.insights import poll
 from workloop.service.perform import perform, run_as_host
 
 FAULTS_MAX = 3

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from workloop.domain.campaign import Campaign, paused
@@ -11,10 +10,11 @@ from workloop.domain.errors import BadRequest, Forbidden
 from workloop.domain.evidence import Evidence
 from workloop.domain.grants import Actor, Grant
 from workloop.domain.happening import Event
-from workloop.domain.ids import EventId, ItemId, id_number, id_text, spelling
+from workloop.domain.ids import ItemId, id_number, id_text, spelling
 from workloop.domain.item import Item, State
 from workloop.domain.lane import left_over
 from workloop.domain.lease import Claim, effective_state, read_token
+from workloop.domain.poll import Poll
 from workloop.service.call import Queue, contract_text, require_campaign, require_item
 from workloop.store.port import Reading
 
@@ -24,18 +24,6 @@ EVENTS_SHOWN = 20
 CHANGES_SHOWN = frozenset({"state", "attempts", "expiries", "infra", "rejections", "candidate_sha", "contract_hash"})
 END_OF_TIME = Instant(2**62)
 Answer = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Poll:
-    """What a loop needs to know before it tries to claim; `version` is the newest event's id."""
-
-    version: EventId
-    claimable: bool
-    stale_claimable: bool
-    open_questions: int
-    paused: bool
-    next_wake: Instant | None
 
 
 def poll(queue: Queue) -> Poll:
