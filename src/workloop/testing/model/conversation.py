@@ -1,14 +1,12 @@
 """What one model request says: the prompts, the tool calls made so far, and what came back."""
 
+import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import cast
 
-TOOL_SEARCH = "ToolSearch"
-REMINDER = "<system-reminder>"
-REMINDERS = re.compile(r"\s*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
-WORKDIR = re.compile(r"[Ww]orking directory: (\S+)")
+LOOKUPS = frozenset({"ToolSearch", "tool_search"})
 
 JsonObject = Mapping[str, object]
 NOTHING: JsonObject = {}
@@ -42,6 +40,7 @@ class Conversation:
     prompts: tuple[str, ...]
     answers: tuple[str, ...]
     calls: tuple[ToolUse, ...]
+    declared: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
 
     @property
     def prompt(self) -> str:
@@ -51,7 +50,7 @@ class Conversation:
     @property
     def step(self) -> int:
         """Count the tool calls made so far; looking tools up does not count."""
-        return sum(call.name != TOOL_SEARCH for call in self.calls)
+        return sum(call.name not in LOOKUPS for call in self.calls)
 
     @property
     def last_result(self) -> str:
@@ -81,63 +80,6 @@ class Conversation:
         raise ScenarioError(f"no tool result matches {pattern!r}")
 
 
-def read_request(body: JsonObject, *, session: str = "") -> Conversation:
-    """Read the body of a Messages request."""
-    prompts: list[str] = []
-    answers: list[str] = []
-    calls: dict[str, ToolUse] = {}
-    seen = [text_of(body.get("system"))]
-    for message in objects(body.get("messages")):
-        blocks = blocks_of(message.get("content"))
-        text = "\n".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text")
-        seen.append(text)
-        note_calls(blocks, calls)
-        if message.get("role") == "assistant":
-            answers.append(text)
-        elif not any(block.get("type") == "tool_result" for block in blocks):
-            prompts.append(without_reminders(blocks))
-    workdir = WORKDIR.search("\n".join(seen))
-    return Conversation(
-        session=session,
-        model=str(body.get("model", "")),
-        streaming=body.get("stream") is True,
-        wants_json="output_config" in body,
-        tools=tuple(str(tool.get("name")) for tool in objects(body.get("tools"))),
-        workdir=workdir[1] if workdir else "",
-        prompts=tuple(prompt for prompt in prompts if prompt),
-        answers=tuple(answer for answer in answers if answer),
-        calls=tuple(calls.values()),
-    )
-
-
-def note_calls(blocks: Sequence[JsonObject], calls: dict[str, ToolUse]) -> None:
-    """Enter the tool calls of one message, or the results that answer earlier ones."""
-    for block in blocks:
-        match block.get("type"):
-            case "tool_use":
-                call_id = str(block.get("id"))
-                arguments = object_of(block.get("input"))
-                calls[call_id] = ToolUse(call_id=call_id, name=str(block.get("name")), arguments=arguments)
-            case "tool_result":
-                call_id = str(block.get("tool_use_id"))
-                asked = calls.get(call_id)
-                calls[call_id] = ToolUse(
-                    call_id=call_id,
-                    name=asked.name if asked else "",
-                    arguments=asked.arguments if asked else {},
-                    result=REMINDERS.sub("", text_of(block.get("content"))),
-                    failed=block.get("is_error") is True,
-                )
-            case _:
-                continue
-
-
-def without_reminders(blocks: Sequence[JsonObject]) -> str:
-    """Join the texts of a user message, without those that the CLI puts in itself."""
-    texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
-    return "\n".join(text for text in texts if not text.startswith(REMINDER)).strip()
-
-
 def text_of(content: object) -> str:
     """Join the texts of a content field."""
     return "\n".join(str(block.get("text", "")) for block in blocks_of(content) if block.get("type") == "text")
@@ -158,3 +100,19 @@ def objects(value: object) -> list[JsonObject]:
     if not isinstance(value, list):
         return []
     return [cast("JsonObject", entry) for entry in cast("list[object]", value) if isinstance(entry, Mapping)]
+
+
+def full_name(tool: str | tuple[str, str]) -> str:
+    """Spell a tool as most CLIs declare it."""
+    return tool if isinstance(tool, str) else f"mcp__{tool[0]}__{tool[1]}"
+
+
+def declared_name(tool: str | tuple[str, str], tools: tuple[str, ...]) -> str | None:
+    """Find the declared name of a tool, or None when the request does not offer it."""
+    wanted = full_name(tool)
+    return next((name for name in tools if name.lower() == wanted.lower()), None)
+
+
+def event(name: str, **fields: object) -> bytes:
+    """Return one server-sent event whose data repeats its name."""
+    return f"event: {name}\ndata: {json.dumps({'type': name, **fields})}\n\n".encode()

@@ -1,4 +1,4 @@
-"""How the scripted model is reached: the Messages API over HTTP/1.1 on loopback, one thread a connection."""
+"""How the scripted model is reached: HTTP/1.1 on loopback, one thread a connection, the dialect by path."""
 
 import itertools
 import json
@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import assert_never, cast
 
-from workloop.testing.model import wire
-from workloop.testing.model.conversation import Conversation, JsonObject, ScenarioError, read_request
+from workloop.testing.model.conversation import JsonObject, ScenarioError
+from workloop.testing.model.dialect import Dialect, Envelope
 from workloop.testing.model.exchange import Exchange, Log, shown_credential
+from workloop.testing.model.messages import MESSAGES
 from workloop.testing.model.moves import Call, Cut, Fail, Hang, Say, Usage
 from workloop.testing.model.player import Player, ReadyMove
 
@@ -21,6 +22,7 @@ STREAM_TYPE = "text/event-stream"
 BROKEN_TEXT = "I was about to"
 MODEL_NAME = "scripted-model"
 COUNTS = "/messages/count_tokens"
+DIALECTS = (MESSAGES,)
 
 
 class LoopbackServer(ThreadingHTTPServer):
@@ -30,7 +32,7 @@ class LoopbackServer(ThreadingHTTPServer):
     allow_reuse_address = True
 
     def __init__(self, port: int, player: Player, log: Log, usage: Usage) -> None:
-        super().__init__(("127.0.0.1", port), MessagesHandler)
+        super().__init__(("127.0.0.1", port), ModelHandler)
         self.player = player
         self.log = log
         self.usage = usage
@@ -66,7 +68,7 @@ class LoopbackServer(ThreadingHTTPServer):
         self.log.add(Exchange(number=0, kind="connection", path="", move="lost", problem=problem))
 
 
-class MessagesHandler(BaseHTTPRequestHandler):
+class ModelHandler(BaseHTTPRequestHandler):
     """One connection of a CLI; kept alive over many requests."""
 
     protocol_version = "HTTP/1.1"
@@ -100,9 +102,9 @@ class MessagesHandler(BaseHTTPRequestHandler):
         known = self.route().endswith("/models")
         self.note("models" if known else "other", "models" if known else "fail 404")
         if known:
-            self.send_whole(200, wire.models(MODEL_NAME))
+            self.send_whole(200, models(MODEL_NAME))
         else:
-            self.send_whole(404, wire.error_body("not_found_error", f"no such path: {self.path}"))
+            self.send_whole(404, not_found(self.path))
 
     def do_POST(self) -> None:
         """Answer a request to the model, or count its tokens."""
@@ -111,24 +113,28 @@ class MessagesHandler(BaseHTTPRequestHandler):
         if self.route().endswith(COUNTS):
             self.note("count_tokens", "count")
             self.send_whole(200, {"input_tokens": len(raw) // 4})
-        elif self.route().endswith("/messages") and body is not None:
-            self.converse(read_request(body, session=self.headers.get("x-claude-code-session-id", "")))
+        elif (dialect := self.dialect()) is not None and body is not None:
+            self.converse(dialect, body)
         else:
             self.note("other", "fail 404")
-            self.send_whole(404, wire.error_body("not_found_error", f"no such path: {self.path}"))
+            self.send_whole(404, not_found(self.path))
 
-    def converse(self, conversation: Conversation) -> None:
+    def dialect(self) -> Dialect | None:
+        """Return the dialect that the path asks for."""
+        return next((dialect for dialect in DIALECTS if self.route().endswith(dialect.path)), None)
+
+    def converse(self, dialect: Dialect, body: JsonObject) -> None:
         """Take the next move, enter it in the log, and make it."""
-        problem = ""
+        conversation, problem = dialect.read(body, lambda name: self.headers.get(name, "")), ""
         try:
-            move = self.home.player.next_move(conversation)
+            move = self.home.player.next_move(conversation, dialect.address)
         except ScenarioError as error:
             problem = str(error)
             move = Fail(status=400, kind="invalid_request_error", message=f"scenario: {problem}")
         number = next(self.home.numbers)
         exchange = Exchange(
             number=number,
-            kind="messages" if conversation.tools else "side",
+            kind=dialect.name if conversation.tools else "side",
             path=self.path,
             move=spelled(move),
             session=conversation.session,
@@ -141,33 +147,34 @@ class MessagesHandler(BaseHTTPRequestHandler):
             problem=problem,
         )
         self.home.log.add(exchange)
-        usage = (move.usage if isinstance(move, Call | Say) else None) or self.home.usage
-        tag = f"{self.home.nonce}_{number:05d}"
-        self.make(
-            move,
-            wire.Envelope(tag=tag, model=conversation.model, usage=usage),
-            streaming=conversation.streaming,
+        envelope = Envelope(
+            tag=f"{self.home.nonce}_{number:05d}",
+            model=conversation.model,
+            usage=(move.usage if isinstance(move, Call | Say) else None) or self.home.usage,
+            declared=conversation.declared,
         )
+        self.make(dialect, move, envelope, streaming=conversation.streaming)
 
-    def make(self, move: ReadyMove, envelope: wire.Envelope, *, streaming: bool) -> None:
+    def make(self, dialect: Dialect, move: ReadyMove, envelope: Envelope, *, streaming: bool) -> None:
         """Send one move to the client."""
         match move:
             case Call() | Say() if streaming:
-                self.send_stream(wire.stream(move, envelope))
+                self.send_stream(dialect.stream(move, envelope))
             case Call() | Say():
-                self.send_whole(200, wire.whole(move, envelope))
+                self.send_whole(200, dialect.whole(move, envelope))
             case Fail() if move.in_stream and streaming:
-                self.send_stream(wire.broken_stream(move, envelope, BROKEN_TEXT))
+                self.send_stream(dialect.broken(move, envelope, BROKEN_TEXT))
             case Fail():
-                self.send_whole(move.status, wire.error_body(move.kind, move.message), move.headers)
+                error = dialect.refuse(move)
+                self.send_whole(error.status, error.body, error.headers)
             case Cut():
                 self.begin_stream()
-                self.send_events(wire.broken_stream(move, envelope, move.text))
+                self.send_events(dialect.broken(move, envelope, move.text))
                 self.hang_up()
             case Hang():
                 if move.after == "text":
                     self.begin_stream()
-                    self.send_events(wire.broken_stream(Cut(), envelope, BROKEN_TEXT))
+                    self.send_events(dialect.broken(Cut(), envelope, BROKEN_TEXT))
                 self.home.closing.wait()
                 self.hang_up()
             case _:
@@ -233,6 +240,18 @@ def hang_up(connection: socket.socket) -> None:
         connection.shutdown(socket.SHUT_RDWR)
     except OSError:
         return
+
+
+def models(name: str) -> JsonObject:
+    """Return the list of models, which is one, with the fields of every provider."""
+    entry = {"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"}
+    entry |= {"object": "model", "owned_by": "scripted"}
+    return {"object": "list", "data": [entry], "has_more": False, "first_id": name, "last_id": name}
+
+
+def not_found(path: str) -> JsonObject:
+    """Return the body of a refusal of a path that nobody serves."""
+    return {"type": "error", "error": {"type": "not_found_error", "message": f"no such path: {path}"}}
 
 
 def json_object(raw: bytes) -> JsonObject | None:

@@ -7,6 +7,18 @@ from typing import Literal
 from workloop.testing.model.conversation import Conversation, JsonObject
 
 Stop = Literal["end_turn", "max_tokens", "refusal"]
+Cause = Literal[
+    "",
+    "usage_limit",
+    "rate_limit",
+    "overloaded",
+    "server_error",
+    "auth",
+    "forbidden",
+    "credit",
+    "model_missing",
+    "context",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +52,18 @@ class Say:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fail:
-    """Answer with an HTTP error, or with an error event after the stream has begun."""
+    """Answer with an HTTP error, or with an error event after the stream has begun.
+
+    Status, kind, message and headers are those of the Messages API; another dialect says what its own provider says
+    for the same cause, and repeats them only where no cause is named.
+    """
 
     status: int
     kind: str
     message: str
+    cause: Cause = ""
+    resets_at: int = 0
+    retry_after: int = 0
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     in_stream: bool = False
 
@@ -121,6 +140,9 @@ def usage_limit(*, resets_at: int, retry_after: int = 7200) -> Fail:
         status=429,
         kind="rate_limit_error",
         message="This request would exceed your account's rate limit. Please try again later.",
+        cause="usage_limit",
+        resets_at=resets_at,
+        retry_after=retry_after,
         headers=headers,
     )
 
@@ -131,25 +153,38 @@ def rate_limited(*, retry_after: int = 1) -> Fail:
         status=429,
         kind="rate_limit_error",
         message="This request would exceed your organization's rate limit of 50 requests per minute.",
+        cause="rate_limit",
+        retry_after=retry_after,
         headers={"retry-after": str(retry_after)},
     )
 
 
-OVERLOADED = Fail(status=529, kind="overloaded_error", message="Overloaded", headers={"x-should-retry": "true"})
-SERVER_ERROR = Fail(status=500, kind="api_error", message="Internal server error")
-BAD_KEY = Fail(status=401, kind="authentication_error", message="invalid x-api-key")
+OVERLOADED = Fail(
+    status=529,
+    kind="overloaded_error",
+    message="Overloaded",
+    cause="overloaded",
+    headers={"x-should-retry": "true"},
+)
+SERVER_ERROR = Fail(status=500, kind="api_error", message="Internal server error", cause="server_error")
+BAD_KEY = Fail(status=401, kind="authentication_error", message="invalid x-api-key", cause="auth")
 FORBIDDEN = Fail(
     status=403,
     kind="permission_error",
+    cause="forbidden",
     message="Your account does not have permission to use this model.",
 )
 NO_CREDIT = Fail(
     status=400,
     kind="invalid_request_error",
+    cause="credit",
     message="Your credit balance is too low to access the Anthropic API. "
     "Please go to Plans & Billing to upgrade or purchase credits.",
 )
-NO_MODEL = Fail(status=404, kind="not_found_error", message="model: scripted-model")
+NO_MODEL = Fail(status=404, kind="not_found_error", message="model: scripted-model", cause="model_missing")
 PROMPT_TOO_LONG = Fail(
-    status=400, kind="invalid_request_error", message="prompt is too long: 210000 tokens > 200000 maximum"
+    status=400,
+    kind="invalid_request_error",
+    message="prompt is too long: 210000 tokens > 200000 maximum",
+    cause="context",
 )

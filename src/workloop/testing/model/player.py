@@ -3,19 +3,18 @@
 import re
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import PurePosixPath
 from typing import assert_never, cast
 
-from workloop.testing.model.conversation import TOOL_SEARCH, Conversation, ScenarioError
+from workloop.testing.model.conversation import Conversation, ScenarioError
 from workloop.testing.model.moves import Call, Casting, Cut, Fail, Flaky, Hang, Move, Say, Scenario, step_at
 
 AUTH_STATUSES = frozenset({401, 403})
-PATH_TOOLS = frozenset({"Read", "Write", "Edit"})
 PLACEHOLDER = re.compile(r"<<(brief|result|workdir)(?::(.*?))?>>", re.DOTALL)
 
 ReadyMove = Call | Say | Fail | Cut | Hang
+Address = Callable[[Call, Conversation], Call | Say]
 
 
 class Player:
@@ -26,14 +25,17 @@ class Player:
         self.tries: Counter[tuple[str, int]] = Counter()
         self.lock = threading.Lock()
 
-    def next_move(self, conversation: Conversation) -> ReadyMove:
+    def next_move(self, conversation: Conversation, address: Address) -> ReadyMove:
         """Return the move for this request; a tool that is not offered becomes a text that says so."""
         if not conversation.tools:
             return self.side_answer(conversation)
         scenario = self.scenario(conversation) if callable(self.scenario) else self.scenario
         step = step_at(scenario, conversation.step)
         move = self.settled(step(conversation) if callable(step) else step, conversation)
-        return addressed(move, conversation) if isinstance(move, Call) else move
+        if not isinstance(move, Call):
+            return move
+        arguments = cast("Mapping[str, object]", filled(move.arguments, conversation))
+        return address(replace(move, arguments=arguments), conversation)
 
     def settled(self, move: Move, conversation: Conversation) -> ReadyMove:
         """Decide whether a flaky step still fails."""
@@ -55,39 +57,6 @@ class Player:
                 if isinstance(step, Fail) and step.status in AUTH_STATUSES:
                     return step
         return Say('{"title": "Scripted title"}' if conversation.wants_json else "Scripted title")
-
-
-def addressed(call: Call, conversation: Conversation) -> Call | Say:
-    """Give a call the name that the CLI declares, and arguments without placeholders."""
-    arguments = cast("Mapping[str, object]", filled(call.arguments, conversation))
-    name = declared_name(call.tool, conversation.tools)
-    if name is None:
-        return looked_up(call, conversation, arguments)
-    if name in PATH_TOOLS and isinstance(path := arguments.get("file_path"), str):
-        arguments = {**arguments, "file_path": str(PurePosixPath(conversation.workdir or ".") / path)}
-    return replace(call, tool=name, arguments=arguments)
-
-
-def declared_name(tool: str | tuple[str, str], tools: tuple[str, ...]) -> str | None:
-    """Find the declared name of a tool, or None when the request does not offer it."""
-    wanted = full_name(tool)
-    return next((name for name in tools if name.lower() == wanted.lower()), None)
-
-
-def looked_up(call: Call, conversation: Conversation, arguments: Mapping[str, object]) -> Call | Say:
-    """Fetch a tool that is held back behind the CLI's tool search, or admit that there is none."""
-    name = full_name(call.tool)
-    if TOOL_SEARCH not in conversation.tools:
-        return Say(f"I cannot go on: the tool {name} is not offered to me.")
-    searches = [str(use.arguments.get("query")) for use in conversation.calls if use.name == TOOL_SEARCH]
-    if any(name in query for query in searches):
-        return replace(call, tool=name, arguments=arguments)
-    return replace(call, tool=TOOL_SEARCH, arguments={"query": f"select:{name}"})
-
-
-def full_name(tool: str | tuple[str, str]) -> str:
-    """Spell a tool the way Claude Code declares it."""
-    return tool if isinstance(tool, str) else f"mcp__{tool[0]}__{tool[1]}"
 
 
 def filled(value: object, conversation: Conversation) -> object:
