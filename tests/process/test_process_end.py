@@ -14,6 +14,7 @@ import anyio
 import pytest
 
 from workloop.domain.errors import Fault
+from workloop.runner.harness.port import Launch
 from workloop.runner.pidfile import NAME, end_leftovers
 from workloop.runner.process import Child, ExitStatus, StopLadder, spawn
 from workloop.runner.processtable import Identity, row_of, send
@@ -31,9 +32,8 @@ def anyio_backend() -> str:
 def start(folder: Path, program: str, *, clean: bool = False) -> Child:
     env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
     argv = (sys.executable, "-I", "-S", "-c", textwrap.dedent(program))
-    return spawn(
-        ("env", "-i", *argv) if clean else argv, env=env, cwd=folder, session_dir=folder, session_id=str(uuid.uuid4())
-    )
+    launch = Launch(argv=("env", "-i", *argv) if clean else argv, env=env, cwd=folder)
+    return spawn(launch, session_dir=folder, session_id=str(uuid.uuid4()))
 
 
 async def line_of(child: Child) -> str:
@@ -236,7 +236,7 @@ async def test_what_was_written_before_the_end_is_read_though_a_stranger_holds_t
     child = start(tmp_path, program)
     stranger = os.open(f"/proc/{child.popen.pid}/fd/1", os.O_WRONLY)
     with anyio.fail_after(BOUND_SECONDS):
-        await anyio.wait_readable(child.stdout.descriptor)
+        await anyio.wait_readable(child.stdout.stream.fileno())
     await child.end(QUICK)
     assert await line_of(child) == "last words"
     assert await child.stdout.receive() == b""
@@ -260,13 +260,9 @@ async def test_child_sees_default_signals_empty_stdin_and_only_the_given_environ
 
 
 async def test_program_is_run_with_broken_pipes_deadly(tmp_path: Path) -> None:
-    child = spawn(
-        ("grep", "SigIgn", "/proc/self/status"),
-        env={"PATH": os.environ["PATH"]},
-        cwd=tmp_path,
-        session_dir=tmp_path,
-        session_id=str(uuid.uuid4()),
-    )
+    argv = ("grep", "SigIgn", "/proc/self/status")
+    launch = Launch(argv=argv, env={"PATH": os.environ["PATH"]}, cwd=tmp_path)
+    child = spawn(launch, session_dir=tmp_path, session_id=str(uuid.uuid4()))
     ignored = int((await line_of(child)).split()[1], 16)
     assert not ignored & (1 << (signal.SIGPIPE - 1))
     await child.end(QUICK)
@@ -275,7 +271,7 @@ async def test_program_is_run_with_broken_pipes_deadly(tmp_path: Path) -> None:
 
 async def test_missing_program_is_a_typed_fault(tmp_path: Path) -> None:
     with pytest.raises(Fault) as caught:
-        spawn(("no-such-program",), env={}, cwd=tmp_path, session_dir=tmp_path, session_id="never-started")
+        spawn(Launch(argv=("no-such-program",), env={}, cwd=tmp_path), session_dir=tmp_path, session_id="never-started")
     assert caught.value.code == "HARNESS_MISSING"
     assert not (tmp_path / NAME).exists()
 
@@ -284,12 +280,14 @@ PARENT = """
 import os, sys, time, uuid
 from pathlib import Path
 sys.path[:0] = {path!r}
+from workloop.runner.harness.port import Launch
 from workloop.runner.process import spawn
 import anyio
 folder = Path({folder!r})
 async def main():
-    child = spawn((sys.executable, "-I", "-S", "-c", {program!r}), env={{"PATH": os.environ["PATH"]}},
-                  cwd=folder, session_dir=folder, session_id=str(uuid.uuid4()))
+    argv = (sys.executable, "-I", "-S", "-c", {program!r})
+    launch = Launch(argv=argv, env={{"PATH": os.environ["PATH"]}}, cwd=folder)
+    child = spawn(launch, session_dir=folder, session_id=str(uuid.uuid4()))
     told = await child.stdout.receive()
     if {looks!r}:
         await child.look()

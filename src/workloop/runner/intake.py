@@ -5,6 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from workloop.domain.session import SessionEvent, Tokens, Usage, kind_of
 from workloop.runner.framing import Line, LineSplitter, OverlongLine
@@ -55,29 +56,43 @@ class Totals:
                 self.cost_micros = (self.cost_micros or 0) + event.cost_micros
 
 
-class Intake:
-    """One session's standard output on its way to the archive and to events."""
+class Taken(NamedTuple):
+    """What some bytes amounted to: whole lines, their events, and what the session wants to be told now."""
 
-    def __init__(self, reader: StreamReader, archive: Archive) -> None:
+    lines: int
+    events: list[SessionEvent]
+    replies: bytes
+
+
+class Intake:
+    """One session's standard output on its way to the archive and to events, and what it is told in return."""
+
+    def __init__(self, reader: StreamReader, archive: Archive, *, interactive: bool = False) -> None:
         self.reader = reader
         self.archive = archive
+        self.interactive = interactive
         self.splitter = LineSplitter()
 
-    def feed(self, data: bytes, arrival_us: int) -> tuple[int, list[SessionEvent]]:
-        """Take the next bytes; returns how many lines they completed and their events."""
+    def replies(self) -> bytes:
+        """Return what to tell the session now; nothing when it does not listen."""
+        return self.reader.replies() if self.interactive else b""
+
+    def feed(self, data: bytes, arrival_us: int) -> Taken:
+        """Take the next bytes."""
         self.archive.write(data)
         return self.decode(self.splitter.feed(data), arrival_us)
 
-    def finish(self, arrival_us: int) -> tuple[int, list[SessionEvent]]:
+    def finish(self, arrival_us: int) -> Taken:
         """Decode what stood after the last newline."""
         return self.decode(self.splitter.finish(), arrival_us)
 
-    def decode(self, lines: list[Line], arrival_us: int) -> tuple[int, list[SessionEvent]]:
+    def decode(self, lines: list[Line], arrival_us: int) -> Taken:
         """Decode whole lines."""
-        events: list[SessionEvent] = []
+        events, replies = list[SessionEvent](), bytearray()
         for line in lines:
             if isinstance(line, OverlongLine):
                 events += self.reader.overlong(line.size, arrival_us)
             else:
                 events += self.reader.feed(line, arrival_us)
-        return len(lines), events
+            replies += self.replies()
+        return Taken(len(lines), events, bytes(replies))

@@ -6,24 +6,22 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO
 
 import anyio
-import anyio.lowlevel
 
 from workloop.domain.errors import Fault
 from workloop.runner import exec_shim
 from workloop.runner.family import MARKER, Family
+from workloop.runner.harness.port import Launch
 from workloop.runner.pidfile import PidFile
+from workloop.runner.pipes import IncomingPipe, OutgoingPipe
 from workloop.runner.processtable import Identity, row_of, send
 
-CHUNK_BYTES = 65_536
 POLL_SECONDS = 0.05
-REST_BYTES_MAX = 8 * 1024 * 1024
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -54,14 +52,16 @@ class Death:
 
 
 class Child:
-    """A running child in a Unix session of its own, with both output streams to be drained."""
+    """A running child in a Unix session of its own, with both output streams to be drained, and input if it listens."""
 
     def __init__(self, popen: subprocess.Popen[bytes], family: Family, pid_file: PidFile) -> None:
         self.popen = popen
         self.family = family
         self.pid_file = pid_file
         self.proven_dead = False
-        self.stdout, self.stderr = (pipe_of(stream) for stream in (popen.stdout, popen.stderr))
+        self.stdout = IncomingPipe(present(popen.stdout))
+        self.stderr = IncomingPipe(present(popen.stderr))
+        self.stdin = None if popen.stdin is None else OutgoingPipe(popen.stdin)
 
     @property
     def status(self) -> ExitStatus | None:
@@ -91,6 +91,8 @@ class Child:
         killed: set[Identity] | None = None
         with anyio.CancelScope(shield=True):
             await self.look()
+            if self.stdin is not None:
+                self.stdin.close()
             if self.status is None:
                 await self.climb(ladder)
             killed = await self.sweep(ladder.kill_seconds)
@@ -132,17 +134,16 @@ class Child:
 
     def close(self) -> None:
         """Give up the child's pipes."""
-        for stream in (self.popen.stdout, self.popen.stderr):
-            if stream is not None:
-                stream.close()
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            if pipe is not None:
+                pipe.close()
 
 
-def pipe_of(stream: IO[bytes] | None) -> "Pipe":
-    """Return a stream of a child, made fit for waiting."""
+def present(stream: IO[bytes] | None) -> IO[bytes]:
+    """Return a stream of a child that was started with it."""
     if stream is None:
         raise AssertionError("the child was started without its pipes")
-    os.set_blocking(stream.fileno(), False)
-    return Pipe(stream.fileno())
+    return stream
 
 
 async def wait_for_exit(pid: int) -> None:
@@ -157,48 +158,11 @@ async def wait_for_exit(pid: int) -> None:
         os.close(handle)
 
 
-class Pipe:
-    """One of a child's streams, read to its end, or to what is in it once everybody who could write is dead."""
-
-    def __init__(self, descriptor: int) -> None:
-        self.descriptor = descriptor
-        self.rest: int | None = None
-        self.waiting: anyio.CancelScope | None = None
-
-    async def receive(self) -> bytes:
-        """Return the next bytes; empty at the end."""
-        while self.rest is None or self.rest > 0:
-            await self.wait()
-            try:
-                data = os.read(self.descriptor, CHUNK_BYTES)
-            except BlockingIOError:
-                if self.rest is None:
-                    continue
-                break
-            self.rest = None if self.rest is None else self.rest - len(data)
-            return data
-        return b""
-
-    async def wait(self) -> None:
-        """Wait for bytes, unless nobody is left to write any."""
-        if self.rest is not None:
-            await anyio.lowlevel.checkpoint()
-            return
-        with anyio.CancelScope() as self.waiting:
-            await anyio.wait_readable(self.descriptor)
-        self.waiting = None
-
-    def writers_are_dead(self) -> None:
-        """Read what is there and then take it for the end, even if a stranger still holds the pipe."""
-        self.rest = REST_BYTES_MAX
-        if self.waiting is not None:
-            self.waiting.cancel()
-
-
-def spawn(argv: tuple[str, ...], *, env: Mapping[str, str], cwd: Path, session_dir: Path, session_id: str) -> Child:
+def spawn(launch: Launch, *, session_dir: Path, session_id: str) -> Child:
     """Start a child of the calling thread, which must be the main one: the child dies with it."""
     become_subreaper()
-    executable = shutil.which(argv[0], path=env.get("PATH"))
+    argv = launch.argv
+    executable = shutil.which(argv[0], path=launch.env.get("PATH"))
     if executable is None:
         raise Fault("HARNESS_MISSING", f"no executable: {argv[0]}", hint="install it or correct its path")
     pid_file = PidFile(session_dir, session_id)
@@ -207,12 +171,12 @@ def spawn(argv: tuple[str, ...], *, env: Mapping[str, str], cwd: Path, session_d
     try:
         popen = subprocess.Popen(
             (*shim, executable, *argv[1:]),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if launch.interactive else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            cwd=cwd,
-            env={**env, MARKER: session_id},
+            cwd=launch.cwd,
+            env={**launch.env, MARKER: session_id},
             start_new_session=True,
         )
     except OSError as error:

@@ -10,7 +10,7 @@ from workloop.domain.clock import SECOND_US, Clock, Instant
 from workloop.domain.session import DETAIL_CHARACTERS_MAX, SessionClass, SessionEvent, SessionReport, head, printable
 from workloop.runner.framing import TailBuffer
 from workloop.runner.harness.port import Ending, Harness, LaunchRequest
-from workloop.runner.intake import Archive, EventSink, Intake, Totals
+from workloop.runner.intake import Archive, EventSink, Intake, Taken, Totals
 from workloop.runner.process import Child, Death, ExitStatus, spawn
 from workloop.runner.watch import Cause, SessionLimits, Watch
 
@@ -52,14 +52,9 @@ async def run_session(
     reader = harness.reader(request)
     archive = Archive(request.session_dir / STREAM_NAME, limits.stream_bytes_max)
     try:
-        child = spawn(
-            launch.argv,
-            env=launch.env,
-            cwd=launch.cwd,
-            session_dir=request.session_dir,
-            session_id=request.session_id,
-        )
-        session = Session(child, Intake(reader, archive), Watch(limits, anyio.current_time()), sink)
+        child = spawn(launch, session_dir=request.session_dir, session_id=request.session_id)
+        intake = Intake(reader, archive, interactive=launch.interactive)
+        session = Session(child, intake, Watch(limits, anyio.current_time()), sink)
         cause = await session.run(stop)
     finally:
         archive.close()
@@ -86,6 +81,9 @@ class Session:
         cause = Cause.EXITED
         try:
             async with anyio.create_task_group() as group:
+                if self.child.stdin is not None:
+                    group.start_soon(self.child.stdin.pump)
+                    self.tell(self.intake.replies())
                 group.start_soon(self.drain)
                 group.start_soon(self.keep_looking)
                 cause = await self.wait_for_end(stop)
@@ -156,23 +154,32 @@ class Session:
     async def drain_stdout(self) -> None:
         """Turn standard output into events."""
         while data := await self.child.stdout.receive():
-            await self.take(*self.intake.feed(data, now_us()))
-        await self.take(*self.intake.finish(now_us()))
+            await self.take(self.intake.feed(data, now_us()))
+        await self.take(self.intake.finish(now_us()))
 
     async def drain_stderr(self) -> None:
         """Keep the end of standard error."""
         while data := await self.child.stderr.receive():
             self.stderr.feed(data)
 
-    async def take(self, lines: int, events: list[SessionEvent]) -> None:
-        """Move the clocks and pass the events on."""
+    async def take(self, taken: Taken) -> None:
+        """Move the clocks, answer, and pass the events on."""
         now = anyio.current_time()
-        if lines:
+        if taken.lines:
             self.watch.heard(now)
-        for event in events:
+        self.tell(taken.replies)
+        for event in taken.events:
             if self.watch.saw(event, now):
                 self.nearer.set()
-        await self.pass_on(events)
+        if self.watch.finished_at is not None and self.child.stdin is not None:
+            self.child.stdin.finish()
+        await self.pass_on(taken.events)
+
+    def tell(self, replies: bytes) -> None:
+        """Have the session told something; one that lets too much of it lie is deaf."""
+        if replies and self.child.stdin is not None and not self.child.stdin.put(replies):
+            self.watch.deaf = True
+            self.nearer.set()
 
     async def pass_on(self, events: list[SessionEvent]) -> None:
         """Count events and hand them to the sink."""

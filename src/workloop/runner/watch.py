@@ -30,6 +30,7 @@ class Cause(StrEnum):
     WALL = "wall"
     STOPPED = "stopped"
     MCP_FAILED = "mcp_failed"
+    DEAF = "deaf"
 
 
 CLASS_BY_CAUSE = {
@@ -38,6 +39,7 @@ CLASS_BY_CAUSE = {
     Cause.WALL: SessionClass.HUNG,
     Cause.STOPPED: SessionClass.STOPPED,
     Cause.MCP_FAILED: SessionClass.CONFIG,
+    Cause.DEAF: SessionClass.HUNG,
 }
 
 
@@ -51,6 +53,7 @@ class Watch:
         self.progress_at = now
         self.finished_at: float | None = None
         self.failed_server = ""
+        self.deaf = False
         self.limit: Limit | None = None
 
     def heard(self, now: float) -> None:
@@ -88,6 +91,8 @@ class Watch:
             return {Cause.FINISHED: self.finished_at + limits.finish_grace_seconds}
         if self.failed_server:
             return {Cause.MCP_FAILED: self.heard_at}
+        if self.deaf:
+            return {Cause.DEAF: self.heard_at}
         return clocks
 
     def next_deadline(self) -> float:
@@ -117,4 +122,5 @@ class Watch:
             Cause.WALL: f"still running after {limits.wall_seconds:g} s",
             Cause.STOPPED: f"stopped: {stop_reason}",
             Cause.MCP_FAILED: f"the MCP server {self.failed_server} could not be reached",
+            Cause.DEAF: "it did not read what it was told",
         }[cause]
