@@ -16,13 +16,14 @@ from workloop.testing.model.exchange import Exchange, Log, shown_credential
 from workloop.testing.model.messages import MESSAGES
 from workloop.testing.model.moves import Call, Cut, Fail, Hang, Say, Usage
 from workloop.testing.model.player import Player, ReadyMove
+from workloop.testing.model.responses import RESPONSES
 
 JSON_TYPE = "application/json"
 STREAM_TYPE = "text/event-stream"
 BROKEN_TEXT = "I was about to"
 MODEL_NAME = "scripted-model"
 COUNTS = "/messages/count_tokens"
-DIALECTS = (MESSAGES,)
+DIALECTS = (MESSAGES, RESPONSES)
 
 
 class LoopbackServer(ThreadingHTTPServer):
