@@ -28,6 +28,8 @@ class LoopEndReason(StrEnum):
     LIMITED = "limited"
     HARNESS = "harness_stopped"
     FAULTS = "faults"
+    BUDGET = "budget_spent"
+    HALTED = "halted"
     DRY_RUN = "dry_run"
 
 
