@@ -20,7 +20,6 @@ from workloop.driver.project import Project, SessionKit
 from workloop.driver.seam import run_sync
 from workloop.runner.harness.files import write_private
 from workloop.runner.harness.port import LaunchRequest
-from workloop.runner.session import run_session
 from workloop.service.call import OutcomeProbe
 from workloop.service.perform import perform, run_as_host
 from workloop.service.settling import forfeit
@@ -73,9 +72,7 @@ async def run(project: Project, kit: SessionKit, lease: Lease, scene: Scene) -> 
 
     project.tell("session", {"key": held.key, "role": held.role, "session": held.session_id})
     try:
-        report = await run_session(
-            kit.harness, request, limits=kit.limits, clock=project.clock, sink=sink, stop=lease.stop
-        )
+        report = await kit.run(kit.harness, request, limits=kit.limits, clock=project.clock, sink=sink, stop=lease.stop)
     finally:
         kit.endpoint.dismiss(endpoint)
     write_private(folder / NOTE_NAME, json.dumps({**claim_note(held, scene), "ended": True}))

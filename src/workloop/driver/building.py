@@ -2,7 +2,7 @@
 
 import json
 
-from workloop.domain.errors import Conflict, Refusal, WorkloopError
+from workloop.domain.errors import Conflict, Refusal
 from workloop.domain.ids import ItemId, id_number, id_text
 from workloop.domain.item import Item, State
 from workloop.domain.question import Brake
@@ -14,14 +14,7 @@ from workloop.driver.holding import Held, Lease
 from workloop.driver.outcomes import HOST_ADVICE
 from workloop.driver.project import Project, SessionKit
 from workloop.driver.seam import run_sync
-from workloop.runner.candidate import candidate_facts
-from workloop.runner.gitfacts import commit_of
-from workloop.runner.landing import has_landed
-from workloop.runner.probe import WorkspaceProbe
-from workloop.runner.registry import Workspace
-from workloop.runner.removal import remove
-from workloop.runner.salvage import salvage
-from workloop.runner.workspace import WorkspaceOrder, break_stale_locks, make
+from workloop.driver.workshop import WorkOrder, WorkTree
 from workloop.service.answering import park_item
 from workloop.service.call import require_campaign, require_item
 from workloop.service.perform import perform, run_as_host
@@ -36,21 +29,21 @@ async def build(project: Project, kit: SessionKit, lease: Lease) -> SessionRepor
     """
     held = lease.held
     try:
-        workspace = await run_sync(prepare, project, held)
+        tree = await run_sync(prepare, project, held)
     except Conflict as refused:
         if refused.retryable:
             raise
         await insist(project, lease, park_held, project, held, refused)
         return None
-    probe = WorkspaceProbe(project.repository, workspace, held.contract.protected)
-    prompt = brief(held, branch=workspace.branch, base=workspace.base_sha, advice=await advice(project, lease))
+    probe = await run_sync(project.workshop.probe, tree, held.contract.protected)
+    prompt = brief(held, branch=tree.branch, base=tree.base, advice=await advice(project, lease))
     try:
-        report = await run(project, kit, lease, Scene(cwd=workspace.path, prompt=prompt, probe=probe))
+        report = await run(project, kit, lease, Scene(cwd=tree.path, prompt=prompt, probe=probe))
         if report.session_class is SessionClass.CLEAN and kit.harness.capabilities.hands_in_head:
-            await hand_in(project, lease, workspace)
+            await hand_in(project, lease, tree)
         await conclude(project, lease, report)
     finally:
-        await run_sync(put_away, project, held, workspace)
+        await run_sync(put_away, project, held, tree)
     return report
 
 
@@ -77,20 +70,20 @@ def last_advice(project: Project, held: Held) -> str:
     return said if said in HOST_ADVICE else ""
 
 
-def prepare(project: Project, held: Held) -> Workspace:
+def prepare(project: Project, held: Held) -> WorkTree:
     """Make the worktree of an attempt; a repair starts from the rejected commit on the root's branch."""
     root_id, needed = lineage_facts(project, held)
     candidate = held.contract.candidate
     repair = held.role == "repair" and candidate is not None
-    order = WorkspaceOrder(
-        item_id=id_text(root_id),
+    order = WorkOrder(
+        root_id=id_text(root_id),
         attempt=candidate.round * REPAIR_ATTEMPTS + held.attempt if repair and candidate else held.attempt,
         title=held.root,
         created=project.now(),
         dependencies=needed,
-        start_sha=candidate.ref if repair and candidate else None,
+        start=candidate.ref if repair and candidate else None,
     )
-    return make(project.repository, order)
+    return project.workshop.make(order)
 
 
 def lineage_facts(project: Project, held: Held) -> tuple[ItemId, tuple[str, ...]]:
@@ -100,8 +93,7 @@ def lineage_facts(project: Project, held: Held) -> tuple[ItemId, tuple[str, ...]
         root = require_item(tx, campaign, held.root)
         needs = [tx.item_get(edge.needs_id) for edge in tx.edges_of(root.id) if edge.until != "closed"]
     shas = [item.candidate_sha for item in needs if item is not None and item.candidate_sha and counts(item)]
-    known = [sha for sha in shas if commit_of(project.repository.path, sha) == sha]
-    return root.id, tuple(sha for sha in known if not has_landed(project.repository, sha))
+    return root.id, project.workshop.unlanded(tuple(shas))
 
 
 def counts(item: Item) -> bool:
@@ -109,21 +101,21 @@ def counts(item: Item) -> bool:
     return item.state not in (State.SUPERSEDED, State.CANCELLED, State.FAILED)
 
 
-async def hand_in(project: Project, lease: Lease, workspace: Workspace) -> None:
+async def hand_in(project: Project, lease: Lease, tree: WorkTree) -> None:
     """Hand in the new commit of a program that ended well without settling itself."""
     if not lease.lost and not await settled(project, lease):
-        await insist(project, lease, submit_head, project, lease.held, workspace)
+        await insist(project, lease, submit_head, project, lease.held, tree)
 
 
-def submit_head(project: Project, held: Held, workspace: Workspace) -> None:
+def submit_head(project: Project, held: Held, tree: WorkTree) -> None:
     """Complete with the worktree's HEAD when it is a candidate, also one that an earlier attempt left behind."""
-    sha = commit_of(workspace.path, "HEAD")
+    sha = project.workshop.tip(tree)
     candidate = held.contract.candidate
-    if sha is None or sha == workspace.base_sha or (candidate is not None and sha == candidate.ref):
+    if sha is None or sha == tree.base or (candidate is not None and sha == candidate.ref):
         return
-    problems = candidate_facts(project.repository, workspace, sha, protected=held.contract.protected).problems
-    if problems:
-        project.tell("refused", {"key": held.key, "error": problems[0].message})
+    problem = project.workshop.problem(tree, sha, held.contract.protected)
+    if problem:
+        project.tell("refused", {"key": held.key, "error": problem})
         return
     arguments: dict[str, Json] = {
         "token": held.token,
@@ -137,13 +129,10 @@ def submit_head(project: Project, held: Held, workspace: Workspace) -> None:
         project.tell("refused", {"key": held.key, "error": str(refused)})
 
 
-def put_away(project: Project, held: Held, workspace: Workspace) -> None:
+def put_away(project: Project, held: Held, tree: WorkTree) -> None:
     """Save what is not committed, then remove the worktree when nothing would be lost."""
-    try:
-        break_stale_locks(workspace)
-        saved = salvage(workspace, reason=f"the end of attempt {held.attempt} of {held.key}")
-        if saved.sha is not None:
-            project.tell("salvaged", {"key": held.key, "ref": saved.ref, "files": list(saved.files)})
-        remove(project.repository, workspace)
-    except WorkloopError as kept:
-        project.tell("kept", {"key": held.key, "path": str(workspace.path), "error": str(kept)})
+    done = project.workshop.put_away(tree, f"the end of attempt {held.attempt} of {held.key}")
+    if done.saved is not None:
+        project.tell("salvaged", {"key": held.key, "ref": done.saved, "files": list(done.files)})
+    if done.stays:
+        project.tell("kept", {"key": held.key, "path": str(done.path), "error": done.stays})

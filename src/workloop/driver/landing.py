@@ -10,17 +10,13 @@ from workloop.domain.ids import CampaignId, EventId, id_text
 from workloop.domain.item import Item, Role, State
 from workloop.domain.question import FactKind
 from workloop.driver.project import Project
-from workloop.runner.checks import CheckPlan, run_checks
-from workloop.runner.landing import GuardVerdict, Landing, LandingOrder, LandingOutcome, land
-from workloop.runner.repository import integration_tip
+from workloop.driver.workshop import Landed, LandingWord, LandOrder
 from workloop.service.call import contract_of, require_campaign, require_item
 from workloop.service.closing import record_fact
 from workloop.service.perform import run_as_host
 from workloop.store.port import Reading
 
 PAGE = 500
-LANDED = frozenset({LandingOutcome.LANDED, LandingOutcome.ALREADY_LANDED})
-REFUSED = frozenset({LandingOutcome.CONFLICT, LandingOutcome.GUARDS_NOT_GREEN})
 SUCCEEDED = State.SUCCEEDED.value
 SETTLED_FACTS = frozenset({FactKind.LANDED, FactKind.LANDING_REFUSED})
 
@@ -72,7 +68,7 @@ class Landings:
         landing = land_item(self.project, key, self.stop)
         if landing is None:
             return True
-        self.tell(key, landing.outcome.value, landing.reason)
+        self.tell(key, landing.outcome, landing.reason)
         return state_outcome(self.project, key, landing)
 
     def tell(self, key: str, outcome: str, reason: str) -> None:
@@ -99,7 +95,7 @@ def to_land(tx: Reading, item: Item) -> bool:
     return not any(fact.kind in SETTLED_FACTS for fact in tx.facts_of(item.id))
 
 
-def land_item(project: Project, key: str, stop: threading.Event) -> Landing | None:
+def land_item(project: Project, key: str, stop: threading.Event) -> Landed | None:
     """Land one verified result after its guards passed on the merge; None when there is nothing to land any more."""
     with project.queue.store.read() as tx:
         item = require_item(tx, require_campaign(tx, project.queue.slug), key)
@@ -107,34 +103,26 @@ def land_item(project: Project, key: str, stop: threading.Event) -> Landing | No
             return None
         checks = tuple(check for check in contract_of(tx, item).checks if check.kind is CheckKind.GUARDS)
 
-    def guards(merge_sha: str) -> GuardVerdict:
-        if not checks:
-            return GuardVerdict(green=True, reason="the contract names no guards")
-        plan = CheckPlan(
-            run=f"landing-{id_text(item.id)}-{merge_sha[:12]}",
-            item_id=id_text(item.id),
-            base_sha=integration_tip(project.repository),
-            candidate_sha=merge_sha,
-            checks=checks,
-            now=project.now(),
-            environment=project.check_environment,
-        )
-        report = run_checks(project.repository, plan, stop=stop)
-        red = [result.check_id for result in report.results if not result.green]
-        return GuardVerdict(green=not red, reason=", ".join(red) or "all guards passed")
-
-    sha = item.candidate_sha or ""
-    order = LandingOrder(item_id=id_text(item.id), attempt=item.fence, sha=sha, title=item.title, now=project.now())
-    return land(project.repository, order, guards)
+    order = LandOrder(
+        item_id=id_text(item.id),
+        attempt=item.fence,
+        sha=item.candidate_sha or "",
+        title=item.title,
+        now=project.now(),
+        guards=checks,
+        environment=project.check_environment,
+    )
+    return project.workshop.land(order, stop)
 
 
-def state_outcome(project: Project, key: str, landing: Landing) -> bool:
+def state_outcome(project: Project, key: str, landing: Landed) -> bool:
     """Write down a landing or its refusal; anything else is tried again."""
-    if landing.outcome in LANDED:
-        kind, ref = FactKind.LANDED, landing.merge_sha or landing.sha
-    elif landing.outcome in REFUSED:
-        kind, ref = FactKind.LANDING_REFUSED, f"{landing.outcome.value}: {', '.join(landing.files) or landing.reason}"
-    else:
-        return False
+    match landing.word:
+        case LandingWord.LANDED:
+            kind, ref = FactKind.LANDED, landing.sha
+        case LandingWord.REFUSED:
+            kind, ref = FactKind.LANDING_REFUSED, f"{landing.outcome}: {landing.reason}"
+        case LandingWord.LATER:
+            return False
     run_as_host(project.queue, project.host, "record_fact", lambda call: record_fact(call, key, kind, ref))
     return True

@@ -1,20 +1,40 @@
-"""What the loop works with: one queue, one repository, the means of its sessions, and its own folder."""
+"""What the loop works with: one queue, one workshop, the means of its sessions, and its own folder."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from workloop.domain.clock import Clock, Instant
 from workloop.domain.grants import Actor, Grant
 from workloop.domain.ids import IdSource
+from workloop.domain.session import SessionReport
 from workloop.driver.endpoint import SessionEndpoint
-from workloop.runner.harness.port import Harness
-from workloop.runner.repository import Repository
+from workloop.driver.workshop import Workshop
+from workloop.runner.harness.port import Harness, LaunchRequest
+from workloop.runner.intake import EventSink
+from workloop.runner.session import StopRequest
 from workloop.runner.watch import SessionLimits
 from workloop.service.call import Queue
 
 Tell = Callable[[str, Mapping[str, Any]], None]
+
+
+class SessionRunner(Protocol):
+    """Runs one session from spawn to proven death."""
+
+    async def __call__(
+        self,
+        harness: Harness,
+        request: LaunchRequest,
+        *,
+        limits: SessionLimits,
+        clock: Clock,
+        sink: EventSink,
+        stop: StopRequest,
+    ) -> SessionReport:
+        """Return what is known of the ended session; raises Fault when it could not be started."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +42,7 @@ class SessionKit:
     """What sessions are started with: the agent, its way to the queue, clocks, caps and visible variables."""
 
     harness: Harness
+    run: SessionRunner
     endpoint: SessionEndpoint
     limits: SessionLimits = field(default_factory=SessionLimits)
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -35,7 +56,7 @@ class Project:
     """One project as the loop sees it; `tell` is given every event a person may want to see."""
 
     queue: Queue
-    repository: Repository
+    workshop: Workshop
     folder: Path
     clock: Clock
     ids: IdSource

@@ -9,17 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from workloop.domain.errors import Conflict, IntegrityFault, Refusal, WorkloopError
+from workloop.domain.errors import Conflict, IntegrityFault, Refusal
 from workloop.domain.lease import make_token
 from workloop.driver.attempt import NOTE_NAME
 from workloop.driver.project import Project
 from workloop.runner.harness.files import write_private
-from workloop.runner.orphans import end_orphans
-from workloop.runner.pidfile import end_leftovers
-from workloop.runner.registry import WorkspaceKind, leftovers
-from workloop.runner.removal import remove
-from workloop.runner.salvage import salvage
-from workloop.runner.workspace import break_stale_locks
 from workloop.service.call import require_campaign
 from workloop.service.perform import perform
 
@@ -76,7 +70,7 @@ def unfinished(project: Project) -> list[tuple[Path, dict[str, Any]]]:
 def end_processes(project: Project, found: tuple[Path, dict[str, Any]]) -> None:
     """Kill what a session left alive and prove it dead."""
     path, note = found
-    survivors = [left.pid for left in end_leftovers(path.parent) if not left.dead]
+    survivors = list(project.workshop.end_session(path.parent))
     if survivors:
         raise IntegrityFault(
             "SESSION_ALIVE",
@@ -89,27 +83,11 @@ def end_processes(project: Project, found: tuple[Path, dict[str, Any]]) -> None:
 
 def save_worktrees(project: Project) -> None:
     """Salvage and remove the work trees that a killed loop left, its checks ended; what must stay is kept and told."""
-    for left in leftovers(project.repository.state_dir):
-        if left.maker_runs:
-            continue
-        workspace = left.workspace
-        try:
-            if workspace.kind is not WorkspaceKind.ATTEMPT:
-                require_dead(workspace.path, end_orphans(workspace.path))
-            elif workspace.ready and workspace.path.is_dir():
-                break_stale_locks(workspace)
-                saved = salvage(workspace, reason="the loop that ran it was killed")
-                if saved.sha is not None:
-                    project.tell("salvaged", {"ref": saved.ref, "files": list(saved.files)})
-            remove(project.repository, workspace)
-        except WorkloopError as kept:
-            project.tell("kept", {"path": str(workspace.path), "error": str(kept)})
-
-
-def require_dead(folder: Path, survivors: tuple[int, ...]) -> None:
-    """Raise IntegrityFault naming the processes that still run in a folder."""
-    if survivors:
-        raise IntegrityFault("CHECK_ALIVE", f"processes {list(survivors)} survive in {folder}", hint="end them by hand")
+    for done in project.workshop.recover(frozenset()):
+        if done.saved is not None:
+            project.tell("salvaged", {"ref": done.saved, "files": list(done.files)})
+        if done.stays:
+            project.tell("kept", {"path": str(done.path), "error": done.stays})
 
 
 def end_claims(project: Project) -> int:

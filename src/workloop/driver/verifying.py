@@ -20,13 +20,7 @@ from workloop.driver.holding import Held, Lease
 from workloop.driver.judging import HostWord, Judgement, judge, judge_unchecked, receipts
 from workloop.driver.project import Project, SessionKit
 from workloop.driver.seam import run_sync
-from workloop.runner.checks import CheckPlan, CheckReport, run_checks
-from workloop.runner.gitfacts import changed_paths, commit_of, is_ancestor
-from workloop.runner.lineage import base_of
-from workloop.runner.registry import Workspace
-from workloop.runner.removal import discard_checkout
-from workloop.runner.repository import integration_tip
-from workloop.runner.workspace import clean_checkout
+from workloop.driver.workshop import CheckOrder, Examined, WorkTree
 from workloop.service.attaching import attach
 from workloop.service.completing import Completion, complete
 from workloop.service.perform import run_as_host
@@ -58,7 +52,7 @@ async def verify(project: Project, kit: SessionKit, lease: Lease) -> SessionRepo
         report = await run(project, kit, lease, Scene(cwd=checkout.path, prompt=prompt, read_only=True))
         await conclude(project, lease, report)
     finally:
-        await run_sync(discard_checkout, project.repository, checkout)
+        await run_sync(project.workshop.discard, checkout)
     return report
 
 
@@ -101,40 +95,25 @@ async def halt_when_stopped(lease: Lease, halt: threading.Event) -> None:
 def check_candidate(project: Project, held: Held, sha: str, halt: threading.Event) -> HostRound:
     """Collect the facts of a commit and the results of its checks."""
     root_id, _ = lineage_facts(project, held)
-    repository = project.repository
-    if commit_of(repository.path, sha) != sha:
-        gone = f"commit {sha} does not exist in {repository.path}"
-        return HostRound(base="", results=(), judgement=judge((), (), (gone,)))
-    base = base_of(repository, id_text(root_id), sha)
-    problems = facts_against(project, base, sha)
-    report = CheckReport(results=())
-    if not problems and (held.contract.checks or held.contract.protected):
-        plan = CheckPlan(
-            run=f"{held.item_id}-{held.attempt}",
-            item_id=held.item_id,
-            base_sha=base,
-            candidate_sha=sha,
-            checks=held.contract.checks,
-            now=project.now(),
-            protected=held.contract.protected,
-            environment=project.check_environment,
-        )
-        try:
-            report = run_checks(repository, plan, stop=halt)
-        except Refusal:
-            if not halt.is_set():
-                raise
-    return HostRound(base=base, results=report.results, judgement=judge(report.results, report.violations, problems))
-
-
-def facts_against(project: Project, base: str, sha: str) -> list[str]:
-    """Return why a commit cannot be a result, from git alone."""
-    path = project.repository.path
-    if not is_ancestor(path, base, sha):
-        return [f"{sha} does not descend from its base {base}"]
-    if not changed_paths(path, base, sha):
-        return [f"{sha} changes nothing over its base {base}"]
-    return []
+    order = CheckOrder(
+        run=f"{held.item_id}-{held.attempt}",
+        root_id=id_text(root_id),
+        item_id=held.item_id,
+        sha=sha,
+        now=project.now(),
+        checks=held.contract.checks,
+        protected=held.contract.protected,
+        environment=project.check_environment,
+    )
+    try:
+        seen = project.workshop.examine(order, halt)
+    except Refusal:
+        if not halt.is_set():
+            raise
+        seen = Examined()
+    return HostRound(
+        base=seen.base, results=seen.results, judgement=judge(seen.results, seen.violations, seen.problems)
+    )
 
 
 def keep_receipts(project: Project, held: Held, results: Sequence[CheckResult]) -> None:
@@ -174,8 +153,7 @@ def settle(project: Project, held: Held, outcome: Outcome, judgement: Judgement,
     run_as_host(project.queue, project.host, "complete", lambda call: complete(call, done))
 
 
-def fresh_checkout(project: Project, held: Held, candidate: Candidate) -> Workspace:
+def fresh_checkout(project: Project, held: Held, candidate: Candidate) -> WorkTree:
     """Make the clean checkout a verifier session stands in; of the integration branch for what is not a commit."""
-    sha = candidate.ref if candidate.kind is OutcomeKind.COMMIT else integration_tip(project.repository)
-    path = project.repository.folder("verify") / f"{held.item_id}-{held.attempt}"
-    return clean_checkout(project.repository, sha, path, created=project.now(), item_id=held.item_id)
+    sha = candidate.ref if candidate.kind is OutcomeKind.COMMIT else None
+    return project.workshop.checkout(sha, f"{held.item_id}-{held.attempt}", project.now())
