@@ -37,7 +37,7 @@ boundaries = ["choose-colour"]
 [loop]
 harness = "{harness}"
 integration_branch = "main"
-idle_poll_seconds = {poll}
+idle_poll_interval = {poll}
 {loop}
 [harness.scripted]
 script = "{script}"

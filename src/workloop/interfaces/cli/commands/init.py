@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workloop.config import Place as ProjectPlace
-from workloop.config import Settings, find_repository, parse, place_of, read_text, sample
+from workloop.config import Settings, find_repository, parse, place_of, read_trusted, sample
 from workloop.domain.errors import BadRequest
 from workloop.interfaces.cli import exits, render
 from workloop.interfaces.cli.commands.campaign import refuse_remote
@@ -112,7 +112,7 @@ def make_settings(invocation: Invocation, place: ProjectPlace, branch: str, made
     environment = dict(invocation.environment)
     if invocation.campaign:
         environment["WORKLOOP_CAMPAIGN"] = invocation.campaign
-    return parse(read_text(path), place, environment, str(path))
+    return parse(read_trusted(path), place, environment, str(path))
 
 
 def checked_slug(name: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workloop.domain.errors import BadRequest, WorkloopError
+from workloop.domain.errors import WorkloopError
 from workloop.interfaces.cli import exits, render
 from workloop.interfaces.cli.invocation import Invocation
 from workloop.interfaces.cli.spelling import Given, Option, Place, values_of
@@ -32,13 +32,12 @@ def run(invocation: Invocation, given: Given) -> int:
     from workloop.driver.report import LoopOptions
 
     settings = invocation.settings()
-    require_command(settings)
     reader = Reader(values_of(given.options))
     chosen = LoopOptions(
         once=reader.flag("once"),
         sessions=reader.whole("sessions", default=0, lowest=1, highest=1_000_000) or None,
         parallel=reader.whole("parallel", default=settings.loop.sessions_max, lowest=1, highest=64),
-        idle_poll_seconds=settings.loop.idle_poll_seconds,
+        idle_poll_seconds=settings.loop.idle_poll_interval,
         dry_run=reader.flag("dry_run"),
     )
 
@@ -58,17 +57,6 @@ def run(invocation: Invocation, given: Given) -> int:
     if not invocation.json:
         render.out(last_words(settings))
     return code_of(report)
-
-
-def require_command(settings: "Settings") -> None:
-    """Refuse the harness that runs any program while no program is named."""
-    if settings.loop.harness == "command" and not settings.harnesses["command"].command:
-        raise BadRequest(
-            "BAD_REQUEST",
-            "harness.command.command: is required when loop.harness is command",
-            hint='name the program in the settings file: [harness.command] command = ["./agent.sh"]',
-            field="harness.command.command",
-        )
 
 
 def last_words(settings: "Settings") -> str:

@@ -1,0 +1,40 @@
+"""Where things are and how the loop is set: files that the operator owns become one frozen Settings."""
+
+from workloop.config.driver import DriverConfig, OnLimit, Retention, SessionBounds, Untested, read_driver
+from workloop.config.harnesses import HarnessConfig, HarnessHome, HarnessKind, read_harness
+from workloop.config.hours import ActiveHours
+from workloop.config.phases import PhaseConfig
+from workloop.config.place import CONFIG_NAME, Place, find_repository, loop_folder, place_of, state_home
+from workloop.config.reading import Settings, TargetSettings, load, parse
+from workloop.config.sample import sample
+from workloop.config.targets import TargetConfig
+from workloop.config.trust import read_secret, read_trusted
+
+__all__ = [
+    "CONFIG_NAME",
+    "ActiveHours",
+    "DriverConfig",
+    "HarnessConfig",
+    "HarnessHome",
+    "HarnessKind",
+    "OnLimit",
+    "PhaseConfig",
+    "Place",
+    "Retention",
+    "SessionBounds",
+    "Settings",
+    "TargetConfig",
+    "TargetSettings",
+    "Untested",
+    "find_repository",
+    "load",
+    "loop_folder",
+    "parse",
+    "place_of",
+    "read_driver",
+    "read_harness",
+    "read_secret",
+    "read_trusted",
+    "sample",
+    "state_home",
+]

@@ -1,0 +1,159 @@
+"""How a loop runs: one frozen value with every default, filled by a settings file or written in Python."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from workloop.config.harnesses import HarnessConfig, harness_named
+from workloop.config.hours import ActiveHours, read_hours
+from workloop.config.paths import read_path
+from workloop.config.phases import SECONDS_MAX, PhaseConfig
+from workloop.config.targets import SESSIONS_MAX
+from workloop.domain.reader import Json, Reader, one_of
+
+RUN_SECONDS_MAX = 366 * 86_400.0
+BYTES_MAX = 2**50
+
+
+class OnLimit(StrEnum):
+    """What the loop does when an account's usage limit is reached: never more than pause that account by itself.
+
+    wait goes on with the rest and comes back at the reset; stop ends the loop once its sessions have finished; ask
+    raises a question and leaves the account alone until it is answered.
+    """
+
+    WAIT = "wait"
+    STOP = "stop"
+    ASK = "ask"
+
+
+class Untested(StrEnum):
+    """What becomes of an agent program in a version that its rules were not read from."""
+
+    WARN = "warn"
+    REFUSE = "refuse"
+    ALLOW = "allow"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionBounds:
+    """The clocks of one session, in seconds: no event, no progress, and in all."""
+
+    silent_seconds: float = 1200.0
+    idle_seconds: float = 1800.0
+    wall_seconds: float = 7200.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """How long the folders of ended sessions are kept, and how much room they take at most."""
+
+    kept_days: float = 30.0
+    kept_bytes_max: int = 10 * 1024**3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverConfig:
+    """Everything a loop is told before it starts; what is None has no bound, intervals and clocks are in seconds.
+
+    state_dir is the loop's private folder, never inside a work dir; environment names the variables that sessions may
+    see; run_seconds_max ends the loop, at once when nothing else could run before.
+    """
+
+    work_dir: Path | None = None
+    state_dir: Path | None = None
+    campaign: str = "main"
+    harness: str = "claude"
+    harnesses: Mapping[str, HarnessConfig] = field(default_factory=dict[str, HarnessConfig])
+    phases: tuple[PhaseConfig, ...] = ()
+    max_iterations: int | None = None
+    run_seconds_max: float | None = None
+    idle_poll_interval: float = 60.0
+    sessions_max: int = 1
+    sessions_max_target: int | None = None
+    sessions_max_host: int | None = None
+    active_hours: ActiveHours | None = None
+    on_limit: OnLimit = OnLimit.WAIT
+    untested_versions: Untested = Untested.WARN
+    keep_awake: bool = True
+    bounds: SessionBounds = field(default_factory=SessionBounds)
+    retention: Retention = field(default_factory=Retention)
+    environment: tuple[str, ...] = ()
+    integration_branch: str = ""
+
+    def harness_config(self, name: str = "", path: str = "harness") -> HarnessConfig:
+        """Return a harness's settings by name, the loop's own without one; raises BadRequest when there is none."""
+        return harness_named(self.harnesses, name or self.harness, path)
+
+    def harness_names(self) -> tuple[str, ...]:
+        """Return the harnesses that sessions can be started with: the loop's own first, then those of its phases."""
+        return tuple(dict.fromkeys((self.harness, *(phase.harness or self.harness for phase in self.phases))))
+
+
+def read_driver(
+    value: Json, base: Path, harnesses: Mapping[str, HarnessConfig], phases: tuple[PhaseConfig, ...] = ()
+) -> DriverConfig:
+    """Read how the loop runs."""
+    reader, usual = Reader(value, "loop"), DriverConfig()
+    harness = reader.text("harness", default=usual_harness(harnesses, usual.harness))
+    config = DriverConfig(
+        state_dir=read_path(reader, "state_dir", base),
+        harness=harness,
+        harnesses=harnesses,
+        phases=phases,
+        max_iterations=bound(reader, "max_iterations", 1_000_000_000),
+        run_seconds_max=reader.number("run_seconds_max", default=0.0, lowest=0.0, highest=RUN_SECONDS_MAX) or None,
+        idle_poll_interval=reader.number(
+            "idle_poll_interval", default=usual.idle_poll_interval, lowest=0.05, highest=3600.0
+        ),
+        sessions_max=reader.whole("sessions_max", default=usual.sessions_max, lowest=1, highest=SESSIONS_MAX),
+        sessions_max_target=bound(reader, "sessions_max_target", SESSIONS_MAX),
+        sessions_max_host=bound(reader, "sessions_max_host", SESSIONS_MAX),
+        active_hours=read_hours(reader),
+        on_limit=one_of(reader, "on_limit", OnLimit, reader.text("on_limit", default=usual.on_limit)),
+        untested_versions=one_of(
+            reader, "untested_versions", Untested, reader.text("untested_versions", default=usual.untested_versions)
+        ),
+        keep_awake=reader.flag("keep_awake", default=usual.keep_awake),
+        bounds=read_bounds(reader),
+        retention=read_retention(reader),
+        environment=reader.texts("environment"),
+        integration_branch=reader.text("integration_branch"),
+    )
+    reader.done()
+    return config
+
+
+def usual_harness(harnesses: Mapping[str, HarnessConfig], usual: str) -> str:
+    """Return the harness of a loop that names none: the only declared one, else the usual one."""
+    return next(iter(harnesses)) if len(harnesses) == 1 else usual
+
+
+def bound(reader: Reader, name: str, highest: int) -> int | None:
+    """Read a bound that may be absent; 0 counts as absent."""
+    return reader.whole(name, default=0, lowest=0, highest=highest) or None
+
+
+def read_bounds(reader: Reader) -> SessionBounds:
+    """Read a session's clocks."""
+    usual = SessionBounds()
+    return SessionBounds(
+        silent_seconds=seconds(reader, "silent_seconds", usual.silent_seconds),
+        idle_seconds=seconds(reader, "idle_seconds", usual.idle_seconds),
+        wall_seconds=seconds(reader, "wall_seconds", usual.wall_seconds),
+    )
+
+
+def read_retention(reader: Reader) -> Retention:
+    """Read how long sessions' folders are kept."""
+    usual = Retention()
+    return Retention(
+        kept_days=reader.number("kept_days", default=usual.kept_days, lowest=0.0, highest=36_500.0),
+        kept_bytes_max=reader.whole("kept_bytes_max", default=usual.kept_bytes_max, lowest=0, highest=BYTES_MAX),
+    )
+
+
+def seconds(reader: Reader, name: str, default: float) -> float:
+    """Read one of a session's clocks."""
+    return reader.number(name, default=default, lowest=0.1, highest=SECONDS_MAX)

@@ -1,0 +1,58 @@
+"""Which projects one loop drives: each by name with its work dir, MCP files, hours and bounds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from workloop.config.hours import ActiveHours, read_hours
+from workloop.config.names import check_name
+from workloop.config.paths import absolute, read_path
+from workloop.domain.reader import Json, Reader, bad
+
+SESSIONS_MAX = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetConfig:
+    """What one loop over several projects knows of one of them; paused is the reason, empty when it is not."""
+
+    work_dir: Path
+    campaign: str = ""
+    integration_branch: str = ""
+    mcp_config_path: Path | None = None
+    mcp_config_paths: Mapping[str, Path] = field(default_factory=dict[str, Path])
+    active_hours: ActiveHours | None = None
+    sessions_max: int | None = None
+    paused: str = ""
+
+
+def read_targets(value: Json, base: Path) -> dict[str, TargetConfig]:
+    """Read every project of a loop over several; no two share a work dir."""
+    reader = Reader(value, "target")
+    found = {
+        check_name(name, reader.at(name)): read_target(reader.take(name), reader.at(name), base)
+        for name in reader.values
+    }
+    owners = dict[Path, str]()
+    for name, target in found.items():
+        other = owners.setdefault(target.work_dir, name)
+        if other != name:
+            raise bad(f"target.{name}.work_dir", f"is the work dir of target {other} too", hint="leave one out")
+    return found
+
+
+def read_target(value: Json, path: str, base: Path) -> TargetConfig:
+    """Read one project."""
+    reader = Reader(value, path)
+    target = TargetConfig(
+        work_dir=absolute(reader.text("work_dir", required=True), base).resolve(),
+        campaign=reader.text("campaign"),
+        integration_branch=reader.text("integration_branch"),
+        mcp_config_path=read_path(reader, "mcp_config", base),
+        mcp_config_paths={name: absolute(text, base) for name, text in reader.table("mcp_configs").items()},
+        active_hours=read_hours(reader),
+        sessions_max=reader.whole("sessions_max", default=0, lowest=0, highest=SESSIONS_MAX) or None,
+        paused=reader.text("paused"),
+    )
+    reader.done()
+    return target

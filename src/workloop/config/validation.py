@@ -1,0 +1,150 @@
+"""Which combinations of harnesses, phases and MCP files can work: the wrong ones are refused before anything starts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from workloop.config.driver import DriverConfig
+from workloop.config.harnesses import HarnessConfig
+from workloop.config.phases import PhaseConfig, check_order
+from workloop.domain.errors import BadRequest
+from workloop.domain.reader import bad
+
+
+class Able(Protocol):
+    """What validation asks of a harness's capabilities."""
+
+    @property
+    def turn_cap(self) -> bool:
+        """Return whether it can end a session after so many turns."""
+        ...
+
+    @property
+    def cost_cap(self) -> bool:
+        """Return whether it can end a session at a cost."""
+        ...
+
+    @property
+    def per_run_mcp(self) -> bool:
+        """Return whether a session can be given MCP servers of its own."""
+        ...
+
+    @property
+    def observes_claims(self) -> bool:
+        """Return whether its events show what the queue was asked and answered."""
+        ...
+
+    @property
+    def final_text(self) -> bool:
+        """Return whether its last message is known."""
+        ...
+
+
+class Targeted(Protocol):
+    """What validation asks of a target; without a queue its sessions claim by themselves, over their own MCP file."""
+
+    @property
+    def name(self) -> str:
+        """Return the name."""
+        ...
+
+    @property
+    def mcp_config_path(self) -> Path | None:
+        """Return the operator's MCP file for the loop's own harness."""
+        ...
+
+    @property
+    def mcp_config_paths(self) -> Mapping[str, Path]:
+        """Return the operator's MCP files for the other harnesses, by name."""
+        ...
+
+    @property
+    def queue(self) -> object | None:
+        """Return the queue that the loop claims from, if there is one."""
+        ...
+
+
+def validate(config: DriverConfig, harnesses: Mapping[str, Able], targets: Sequence[Targeted] = ()) -> None:
+    """Refuse what cannot work; raises BadRequest that names the entry. harnesses are by the names of the settings."""
+    check_order(config.phases)
+    check_harness("loop.harness", config.harness, harnesses)
+    for name, block in config.harnesses.items():
+        if name in harnesses:
+            check_caps(f"harness.{name}", block, harnesses[name])
+    for number, phase in enumerate(config.phases):
+        check_phase(f"phase[{number}]", phase, config, harnesses)
+    for target in targets:
+        check_target(target, config, harnesses)
+
+
+def hand_off_allowed(phase: PhaseConfig | None, able: Able) -> bool:
+    """Tell whether a phase's session may ask for a successor; without phases it may wherever that can be read."""
+    return able.final_text and (phase is None or phase.handoff is not False)
+
+
+def check_harness(path: str, name: str, harnesses: Mapping[str, Able]) -> Able:
+    """Return what a named harness can do; raises BadRequest when there is none of that name."""
+    if name not in harnesses:
+        known = ", ".join(sorted(harnesses))
+        raise bad(path, f"there is no harness {name!r}", code="HARNESS_UNKNOWN", hint=f"known here: {known}")
+    return harnesses[name]
+
+
+def check_caps(path: str, block: HarnessConfig, able: Able) -> None:
+    """Refuse bounds and files that a harness would not honour."""
+    if block.turns_max is not None and not able.turn_cap:
+        raise unable(f"{path}.turns_max", "this harness cannot end a session after so many turns")
+    if block.cost_micros_max is not None and not able.cost_cap:
+        raise unable(f"{path}.cost_usd_max", "this harness cannot end a session at a cost")
+    if block.mcp_config is not None and not able.per_run_mcp:
+        raise unable(f"{path}.mcp_config", "this harness takes no MCP file for a single session")
+
+
+def check_phase(path: str, phase: PhaseConfig, config: DriverConfig, harnesses: Mapping[str, Able]) -> None:
+    """Refuse a phase whose harness, tier or bounds do not exist."""
+    name = phase.harness or config.harness
+    able = check_harness(f"{path}.harness", name, harnesses)
+    block = config.harnesses.get(name)
+    if phase.tier and (block is None or phase.tier not in block.models):
+        known = ", ".join(sorted(block.models)) if block is not None and block.models else "none"
+        hint = f"add {phase.tier} to [harness.{name}] models; known there: {known}"
+        raise bad(f"{path}.tier", f"harness {name!r} has no model for tier {phase.tier!r}", hint=hint)
+    if phase.turns_max is not None and not able.turn_cap:
+        raise unable(f"{path}.turns_max", f"harness {name!r} cannot end a session after so many turns")
+    if phase.handoff and not able.final_text:
+        raise unable(f"{path}.handoff", f"harness {name!r} does not tell its last message, so nothing can be handed on")
+
+
+def check_target(target: Targeted, config: DriverConfig, harnesses: Mapping[str, Able]) -> None:
+    """Refuse MCP files for unknown harnesses, phases without theirs, and claims that nobody would see."""
+    path = f"target.{target.name}"
+    for name in target.mcp_config_paths:
+        able = check_harness(f"{path}.mcp_config_paths.{name}", name, harnesses)
+        if not able.per_run_mcp:
+            raise unable(f"{path}.mcp_config_paths.{name}", "this harness takes no MCP file for a single session")
+    own_files = target.mcp_config_path is not None or bool(target.mcp_config_paths) or target.queue is None
+    for number, name in phases_elsewhere(config):
+        if own_files and name not in target.mcp_config_paths:
+            raise bad(
+                f"{path}.mcp_config_paths.{name}",
+                f"is missing: phase[{number}] runs on {name!r}, whose sessions would not reach what the others reach",
+                hint=f"name the MCP file that {name} reads for this target",
+            )
+    if target.queue is None and len(config.phases) > 1:
+        for number, phase in enumerate(config.phases):
+            if not harnesses[phase.harness or config.harness].observes_claims:
+                raise unable(
+                    f"phase[{number}].harness", "its sessions' claims cannot be seen, so no phase could follow"
+                )
+
+
+def phases_elsewhere(config: DriverConfig) -> Iterator[tuple[int, str]]:
+    """Yield the phases that run on another harness than the loop's own."""
+    for number, phase in enumerate(config.phases):
+        if phase.harness and phase.harness != config.harness:
+            yield number, phase.harness
+
+
+def unable(path: str, problem: str) -> BadRequest:
+    """Build the refusal of what a harness cannot do."""
+    return bad(path, problem, hint="leave it out, or choose another harness")
