@@ -14,10 +14,10 @@ from workloop.testing.model.conversation import (
     objects,
     text_of,
 )
-from workloop.testing.model.dialect import Dialect, Envelope, Header, HttpError
+from workloop.testing.model.dialect import Dialect, Envelope, Header
 from workloop.testing.model.moves import Call, Cut, Fail, Say, Usage
 from workloop.testing.model.naming import chat_call
-from workloop.testing.model.refusals import refuse_like_openai
+from workloop.testing.model.openai_errors import refuse
 
 CREATED = 1_700_000_000
 REMINDERS = re.compile(r"\s*<(system[-_]reminder|current_datetime)>.*?</\1>\s*", re.DOTALL)
@@ -120,11 +120,6 @@ def broken(move: Cut | Fail, envelope: Envelope, text: str) -> Iterator[bytes]:
     yield delta(envelope, {"content": text})
     if isinstance(move, Fail):
         yield data(refuse(move).body)
-
-
-def refuse(fail: Fail) -> HttpError:
-    """Return the error that a provider of this API sends for the same cause."""
-    return refuse_like_openai(fail)
 
 
 def text_in(move: Call | Say) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import assert_never, cast
 
+from workloop.testing.model.chat import CHAT
 from workloop.testing.model.conversation import JsonObject, ScenarioError
 from workloop.testing.model.dialect import Dialect, Envelope
 from workloop.testing.model.exchange import Exchange, Log, shown_credential
@@ -23,7 +24,7 @@ STREAM_TYPE = "text/event-stream"
 BROKEN_TEXT = "I was about to"
 MODEL_NAME = "scripted-model"
 COUNTS = "/messages/count_tokens"
-DIALECTS = (MESSAGES, RESPONSES)
+DIALECTS = (MESSAGES, RESPONSES, CHAT)
 
 
 class LoopbackServer(ThreadingHTTPServer):
