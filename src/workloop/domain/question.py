@@ -21,6 +21,7 @@ class Brake(StrEnum):
     NO_PROGRESS = "no_progress"
     VERIFICATION_EXHAUSTED = "verification_exhausted"
     REMEDY_NEEDED = "remedy_needed"
+    TAKEN_ELSEWHERE = "taken_elsewhere"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

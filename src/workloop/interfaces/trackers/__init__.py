@@ -1,0 +1,1 @@
+"""Other people's backlogs, looked at and kept in step with ours."""
