@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from workloop.domain.clock import Clock, Instant
+from workloop.domain.gate import GateKey
 from workloop.domain.grants import Actor, Grant
 from workloop.domain.ids import IdSource
 from workloop.domain.session import SessionReport
 from workloop.driver.endpoint import SessionEndpoint
+from workloop.driver.oversight import Oversight, Unwatched
 from workloop.driver.workshop import Workshop
 from workloop.runner.harness.port import Harness, LaunchRequest
 from workloop.runner.intake import EventSink
@@ -17,6 +19,7 @@ from workloop.runner.session import StopRequest
 from workloop.runner.watch import SessionLimits
 from workloop.service.call import Queue
 
+UNNAMED = GateKey(harness="")
 Tell = Callable[[str, Mapping[str, Any]], None]
 
 
@@ -39,11 +42,19 @@ class SessionRunner(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionKit:
-    """What sessions are started with: the agent, its way to the queue, clocks, caps and visible variables."""
+    """What sessions are started with: the agent, its way to the queue, clocks, caps and visible variables.
+
+    `gate` is whose account it uses, `oversight` the loop above, `crew` the kits of all agents for phases of their own,
+    by harness and tier, and `mcp_config` the operator's own file of MCP servers for this agent.
+    """
 
     harness: Harness
     run: SessionRunner
     endpoint: SessionEndpoint
+    gate: GateKey = UNNAMED
+    oversight: Oversight = field(default_factory=Unwatched)
+    crew: "Callable[[str, str], SessionKit] | None" = None
+    mcp_config: Path | None = None
     limits: SessionLimits = field(default_factory=SessionLimits)
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     model: str | None = None
