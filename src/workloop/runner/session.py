@@ -1,7 +1,7 @@
 """How one agent session is run from spawn to proven death."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import anyio
@@ -49,7 +49,7 @@ async def run_session(
     """
     started_at = clock.now()
     launch = harness.launch(request)
-    reader = harness.reader(request)
+    reader = harness.reader(replace(request, started_at=started_at))
     archive = Archive(request.session_dir / STREAM_NAME, limits.stream_bytes_max)
     try:
         child = spawn(launch, session_dir=request.session_dir, session_id=request.session_id)

@@ -23,7 +23,7 @@ from workloop.domain.session import (
     kind_of,
 )
 from workloop.runner.framing import LineSplitter, OverlongLine
-from workloop.runner.harness.claude.stream import ClaudeReader
+from workloop.runner.harness.claude.stream import ClaudeReader, Identity
 from workloop.runner.signatures import load_signatures
 
 RECORDINGS = Path(__file__).parents[2] / "recordings" / "claude"
@@ -45,7 +45,8 @@ class Replay:
 
 
 def reader(*, server: str = "work", resume_id: str | None = None) -> ClaudeReader:
-    return ClaudeReader("session-1", load_signatures("claude"), server=server, resume_id=resume_id)
+    identity = Identity(session_id="session-1", server=server, resume_id=resume_id)
+    return ClaudeReader(identity, load_signatures("claude"))
 
 
 def replay(name: str, *, chunk: int = 65_536) -> Replay:

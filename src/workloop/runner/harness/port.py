@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from workloop.domain.clock import Instant
 from workloop.domain.session import Conclusion, SessionEvent
 
 
@@ -41,9 +42,10 @@ class McpEndpoint:
 class LaunchRequest:
     """Everything an adapter may know about the session it starts.
 
-    session_dir is private (0700) and the adapter may write into it; environment is the
-    allow-listed base, resume_id what an earlier session's report named, mcp_config the operator's own file of MCP
-    servers in this harness's dialect, to be joined with ours in a private copy.
+    session_dir is private (0700) and the adapter may write into it; environment is the allow-listed base, resume_id
+    what an earlier session's report named, started_at the wall clock at the start, by which a reader understands a
+    time of day, mcp_config the operator's own file of MCP servers in this harness's dialect, to be joined with ours
+    in a private copy.
     """
 
     prompt: str
@@ -52,6 +54,7 @@ class LaunchRequest:
     session_id: str
     environment: Mapping[str, str]
     resume_id: str | None = None
+    started_at: Instant | None = None
     endpoint: McpEndpoint | None = None
     item_file: Path | None = None
     mcp_config: Path | None = None

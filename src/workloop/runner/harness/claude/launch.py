@@ -1,6 +1,6 @@
 """How the Claude Code CLI is started for one session."""
 
-import json
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,12 +9,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from workloop.domain.errors import Fault
-from workloop.runner.harness.claude.stream import ClaudeReader
+from workloop.runner.harness.claude.mcpfile import operator_servers, write_mcp_file
+from workloop.runner.harness.claude.stream import ClaudeReader, Identity
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.signatures import load_signatures
 
+KIND = "claude"
 SERVER_NAME = "workloop"
+ROOT = 0
 ARGUMENT_BYTES_MAX = 100_000  # the kernel refuses a single argument of 128 KiB
 WRITING_TOOLS = ("Write", "Edit", "NotebookEdit")
 READING_TOOLS = ("Read", "Glob", "Grep", "Bash", "BashOutput", "KillShell", "TodoWrite")
@@ -38,11 +41,20 @@ class ClaudeHome(StrEnum):
     OWN = "own"
 
 
+class ClaudePermissions(StrEnum):
+    """What a working session may do: only what is listed, or anything at all; a reading one is always listed."""
+
+    LISTED = "listed"
+    BYPASS = "bypass"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaudeConfig:
     """The operator's choices; own needs home_dir, which is kept so that sessions can be resumed."""
 
+    name: str = KIND
     binary: str | None = None
+    permissions: ClaudePermissions = ClaudePermissions.LISTED
     home: ClaudeHome = ClaudeHome.OPERATOR
     home_dir: Path | None = None
     tools: tuple[str, ...] = ()
@@ -53,7 +65,6 @@ class ClaudeConfig:
 class ClaudeHarness:
     """Claude Code in print mode with a line of JSON per event."""
 
-    name = "claude"
     capabilities = Capabilities(
         reports_cost=True,
         reports_reset=True,
@@ -62,6 +73,7 @@ class ClaudeHarness:
         cost_cap=True,
         per_run_mcp=True,
         permission_policy=True,
+        observes_claims=True,
         final_text=True,
     )
 
@@ -69,9 +81,14 @@ class ClaudeHarness:
         self.config = config
 
     @property
+    def name(self) -> str:
+        """Return the configured name."""
+        return self.config.name
+
+    @property
     def tested_versions(self) -> tuple[str, ...]:
         """Return the versions whose recordings the rules were read from."""
-        return load_signatures(self.name).versions
+        return load_signatures(KIND).versions
 
     def version_command(self, environment: Mapping[str, str]) -> tuple[str, ...]:
         """Return what prints the CLI's version; raises Fault when it is not installed."""
@@ -83,26 +100,31 @@ class ClaudeHarness:
         argv = (
             binary,
             *("-p", "--output-format", "stream-json", "--verbose"),
-            *("--mcp-config", str(write_mcp_file(request)), "--strict-mcp-config"),
+            *("--mcp-config", str(write_mcp_file(request, SERVER_NAME)), "--strict-mcp-config"),
             *self.permission_args(request),
             *cap_args(request),
             *self.config.extra_args,
             *prompt_args(request),
         )
         env = {**request.environment, **FIXED_ENVIRONMENT, **self.home_environment(), **self.config.environment}
+        if self.bypasses(request):
+            refuse_bypassing_root(self.name, os.geteuid(), env)
         return Launch(argv=argv, env={**env, **loop_environment(request)}, cwd=request.cwd)
 
     def reader(self, request: LaunchRequest) -> ClaudeReader:
         """Make a fresh reader for the session's output."""
-        return ClaudeReader(
-            request.session_id,
-            load_signatures(self.name),
+        identity = Identity(
+            session_id=request.session_id,
             server=SERVER_NAME if request.endpoint else "",
             resume_id=request.resume_id,
+            started_at=request.started_at,
         )
+        return ClaudeReader(identity, load_signatures(KIND))
 
     def permission_args(self, request: LaunchRequest) -> tuple[str, ...]:
         """Offer and allow a fixed list and deny the rest; a verifier also ignores the settings of the work dir."""
+        if self.bypasses(request):
+            return ("--permission-mode", "bypassPermissions")
         tools = [*READING_TOOLS, *self.config.tools]
         args = ["--permission-mode", "dontAsk"]
         if request.read_only:
@@ -110,8 +132,13 @@ class ClaudeHarness:
         else:
             tools += WRITING_TOOLS
         offered = dict.fromkeys(tool.partition("(")[0] for tool in tools if not tool.startswith("mcp__"))
-        allowed = [f"mcp__{SERVER_NAME}", *tools]
+        servers = (SERVER_NAME, *operator_servers(request.mcp_config))
+        allowed = [*(f"mcp__{server}" for server in servers), *tools]
         return (*args, "--tools", ",".join(offered), "--allowedTools", " ".join(allowed))
+
+    def bypasses(self, request: LaunchRequest) -> bool:
+        """Say whether the session may do anything at all."""
+        return self.config.permissions is ClaudePermissions.BYPASS and not request.read_only
 
     def home_environment(self) -> dict[str, str]:
         """Return the variables that give a session its own Claude configuration, if it has one."""
@@ -120,10 +147,20 @@ class ClaudeHarness:
                 return {}
             case ClaudeHome.OWN:
                 if self.config.home_dir is None:
-                    raise Fault("HARNESS_CONFIG", "claude: home = own needs home_dir", hint="set home_dir")
+                    raise Fault("HARNESS_CONFIG", f"{self.name}: home = own needs home_dir", hint="set home_dir")
                 self.config.home_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
                 home = self.config.home_dir
                 return {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
+
+
+def refuse_bypassing_root(name: str, uid: int, environment: Mapping[str, str]) -> None:
+    """Refuse what the CLI would refuse without an event: root without permissions, unless it is told of a sandbox."""
+    if uid == ROOT and environment.get("IS_SANDBOX") != "1":
+        raise Fault(
+            "HARNESS_CONFIG",
+            f"{name}: permissions = bypass is refused to root",
+            hint="run as another user, keep permissions = listed, or set IS_SANDBOX = 1 for a machine of its own",
+        )
 
 
 def cap_args(request: LaunchRequest) -> tuple[str, ...]:
@@ -144,18 +181,6 @@ def prompt_args(request: LaunchRequest) -> tuple[str, ...]:
     folder.mkdir(mode=0o700, exist_ok=True)
     path = write_private(folder / "brief.md", request.prompt)
     return ("--add-dir", str(folder), "--", f"Read the file {path} and do exactly what it says.")
-
-
-def write_mcp_file(request: LaunchRequest) -> Path:
-    """Write the only MCP configuration the session sees; without an endpoint it is empty."""
-    servers = {}
-    if request.endpoint is not None:
-        servers[SERVER_NAME] = {
-            "type": "http",
-            "url": request.endpoint.url_mcp,
-            "headers": {"Authorization": f"Bearer {request.endpoint.token}"},
-        }
-    return write_private(request.session_dir / "mcp.json", json.dumps({"mcpServers": servers}))
 
 
 def find_binary(configured: str | None, path: str | None) -> str:

@@ -2,11 +2,15 @@
 
 import re
 
-from workloop.domain.session import DETAIL_CHARACTERS_MAX, ToolKind, ToolResultClass, head
+import msgspec
+
+from workloop.domain.session import DETAIL_CHARACTERS_MAX, MCP_CHARACTERS_MAX, ToolKind, ToolResultClass, head
+from workloop.runner.harness.claude.spill import is_spilled, read_spilled, text_of
 from workloop.runner.harness.fields import Fields
 from workloop.runner.signatures import Signatures
 
 NAME_CHARACTERS_MAX = 200
+MCP_PREFIX = "mcp__"
 TOOL_KINDS = {
     "Bash": ToolKind.SHELL,
     "Write": ToolKind.EDIT,
@@ -41,7 +45,7 @@ class ClaudeTools:
         """Note a call; returns its id, its tool's name and what the tool does."""
         call_id, name = short(block.text("id")), short(block.text("name"))
         self.calls[call_id] = name
-        return call_id, name, ToolKind.MCP if name.startswith("mcp__") else TOOL_KINDS.get(name, ToolKind.OTHER)
+        return call_id, name, ToolKind.MCP if name.startswith(MCP_PREFIX) else TOOL_KINDS.get(name, ToolKind.OTHER)
 
     def denied(self, fields: Fields) -> tuple[str, str]:
         """Note a refusal by the permission policy; returns the call's id and its tool's name."""
@@ -54,7 +58,7 @@ class ClaudeTools:
         """Note a result; returns the call's id, its tool's name, the class, and a command's exit code."""
         call_id = short(block.text("tool_use_id"))
         name = self.calls.pop(call_id, "")
-        content = block.text("content") or "\n".join(part.text("text") for part in block.each("content"))
+        content = text_of(block)
         exit_code = EXIT_CODE.match(content) if TOOL_KINDS.get(name) is ToolKind.SHELL else None
         self.last = self.classify(block, call_id, name, content, exit_code)
         told = exit_code and self.last is ToolResultClass.COMMAND_NONZERO
@@ -72,6 +76,22 @@ class ClaudeTools:
             return ToolResultClass.COMMAND_NONZERO
         facts = {"name": name, "text": content[:DETAIL_CHARACTERS_MAX]}
         return self.signatures.tool_class(facts) or ToolResultClass.UNKNOWN
+
+
+def arguments_of(block: Fields, name: str) -> str:
+    """Return what an MCP tool was asked, as bounded JSON; nothing of other tools is kept."""
+    if not name.startswith(MCP_PREFIX):
+        return ""
+    return head(msgspec.json.encode(block.inner("input").values).decode(), MCP_CHARACTERS_MAX)
+
+
+def answer_of(block: Fields, name: str) -> str:
+    """Return what an MCP tool answered, bounded, also where the CLI put it into a file."""
+    if not name.startswith(MCP_PREFIX):
+        return ""
+    content = text_of(block)
+    answer = read_spilled(content, block.text("tool_use_id")) if is_spilled(content) else content
+    return head(answer, MCP_CHARACTERS_MAX)
 
 
 def short(text: str) -> str:
