@@ -15,7 +15,9 @@ from typing import Any
 from settings_meanings import MEANING
 
 import workloop
-from workloop.config import read_harness, read_loop
+from workloop.config import PhaseConfig, TargetConfig, read_driver, read_harness
+from workloop.config.phases import read_phase
+from workloop.config.targets import read_target
 from workloop.domain.errors import WorkloopError
 from workloop.domain.grants import ALLOWED, Grant
 from workloop.domain.item import OPEN, TERMINAL, State
@@ -27,6 +29,7 @@ from workloop.service.actions import ACTIONS
 from workloop.service.arguments import ARGUMENTS
 
 ROOT = Path(__file__).parents[2]
+HERE = Path()
 SRC = ROOT / "src" / "workloop"
 PART = re.compile(r"<!-- generated: (?P<name>[a-z-]+) -->\n(?P<text>.*?)<!-- end -->", re.DOTALL)
 CODE = re.compile(r"[A-Z][A-Z0-9_]{3,}$")
@@ -187,14 +190,13 @@ def reasons() -> str:
 class Asked(Mapping[str, Any]):
     """An empty table that remembers which keys its reader looked for; tables inside it remember too."""
 
-    def __init__(self, **inner: "Asked") -> None:
+    def __init__(self, **inner: Any) -> None:
         self.inner = inner
         self.keys_asked: list[str] = []
 
     def __getitem__(self, key: str) -> Any:
-        if key not in self.inner:
+        if not isinstance(self.inner.get(key), Asked):
             self.keys_asked.append(key)
-            raise KeyError(key)
         return self.inner[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -210,16 +212,20 @@ class Asked(Mapping[str, Any]):
 def settings_keys() -> list[str]:
     """Return every key of the settings file that its readers look for."""
     ceilings, defaults, loop, harness = Asked(), Asked(), Asked(), Asked()
-    campaign = Asked(ceilings=ceilings, defaults=defaults)
+    campaign, phase, target = Asked(ceilings=ceilings, defaults=defaults), Asked(name="review"), Asked(work_dir=".")
     read_settings(campaign)
-    read_loop(loop)
-    read_harness(harness, "harness")
+    read_driver(loop, HERE, {})
+    read_harness(harness, "harness", "claude", HERE)
+    read_phase(phase, "phase", HERE)
+    read_target(target, "target", HERE)
     tables = {
         "campaign": campaign,
         "campaign.ceilings": ceilings,
         "campaign.defaults": defaults,
         "loop": loop,
         "harness.<name>": harness,
+        "phase": phase,
+        "target.<name>": target,
     }
     return [
         "campaign.name",
@@ -235,16 +241,20 @@ def settings() -> str:
 
 def default_of(key: str) -> str:
     """Return a key's default as the typed settings have it."""
-    campaign, loop = read_settings({}), read_loop({})
+    campaign, loop = read_settings({}), read_driver({}, HERE, {})
     holders = {
         "campaign": (campaign,),
         "campaign.ceilings": (campaign.ceilings,),
         "campaign.defaults": (campaign.defaults,),
-        "loop": (loop, loop.bounds),
-        "harness.<name>": (read_harness({}, "harness"),),
+        "loop": (loop, loop.bounds, loop.retention),
+        "harness.<name>": (read_harness({}, "harness", "claude", HERE),),
+        "phase": (PhaseConfig(name=""),),
+        "target.<name>": (TargetConfig(work_dir=Path()),),
     }
     place, _, name = key.rpartition(".")
     value = next((getattr(holder, name) for holder in holders[place] if hasattr(holder, name)), None)
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, str) and value:
         return f'"{value}"'
     return (

@@ -41,18 +41,67 @@ MEANING: Mapping[str, Meaning] = {
     "campaign.defaults.versions": Meaning("versions that results belong to, by name"),
     "campaign.defaults.protected": Meaning("paths that no worker may change"),
     "campaign.defaults.verification": Meaning('"both", "host", "session" or "none"', '"both"'),
-    "loop.harness": Meaning('"claude", "command" or "scripted"'),
+    "loop.harness": Meaning(
+        "the harness of all sessions that no phase gives to another", '"claude", or the only block'
+    ),
+    "loop.state_dir": Meaning("the loop's private folder, outside of every work dir", "the project's own"),
+    "loop.max_iterations": Meaning("sessions after which the loop ends"),
+    "loop.run_seconds_max": Meaning("seconds after which the loop ends, earlier when nothing could run before", "none"),
+    "loop.idle_poll_interval": Meaning("seconds after which an idle loop looks when nothing tells it to"),
     "loop.sessions_max": Meaning("agent sessions at the same time"),
-    "loop.idle_poll_seconds": Meaning("how often an idle loop looks when nothing tells it to"),
+    "loop.sessions_max_target": Meaning("the same for each project of several"),
+    "loop.sessions_max_host": Meaning("the same for all loops of this user on this machine"),
+    "loop.active_hours": Meaning(
+        'when sessions may start: `["22:00-06:00"]`, `["mon-fri 19:00-07:00", "sat,sun 00:00-24:00"]`'
+    ),
+    "loop.time_zone": Meaning('the time zone of `active_hours`, such as "Europe/Berlin"', "the machine's"),
+    "loop.on_limit": Meaning(
+        'at a usage limit: "wait" for its reset and go on with the rest, "stop", or "ask" a person', '"wait"'
+    ),
+    "loop.untested_versions": Meaning(
+        'an agent in a version that was not tested: "warn", "refuse" or "allow"', '"warn"'
+    ),
+    "loop.keep_awake": Meaning("ask the machine not to sleep while the loop runs"),
     "loop.silent_seconds": Meaning("a session without any event for so long is hung"),
     "loop.idle_seconds": Meaning("a session without progress for so long is hung"),
     "loop.wall_seconds": Meaning("a session ends after so long in any case"),
+    "loop.kept_days": Meaning("days that the folders of ended sessions are kept"),
+    "loop.kept_bytes_max": Meaning("bytes that they take at most; the oldest go first"),
     "loop.environment": Meaning("names of variables that sessions may see beyond PATH, HOME and the locale"),
     "loop.integration_branch": Meaning("the branch that work starts from and lands on; empty for the checked out one"),
-    "harness.<name>.command": Meaning("the program and its first arguments; for claude the binary"),
+    "harness.<name>.kind": Meaning(
+        "the agent program: claude, codex, opencode, copilot, qwen, acp, command or scripted", "the block's name"
+    ),
+    "harness.<name>.account": Meaning("whose usage limits its sessions share; a limit pauses one account only"),
+    "harness.<name>.command": Meaning("the program and its first arguments; required for command and acp"),
+    "harness.<name>.extra_args": Meaning("further arguments of every session"),
     "harness.<name>.model": Meaning("the model that sessions ask for"),
-    "harness.<name>.home": Meaning('"operator" uses your own configuration of the agent, "own" a separate one'),
+    "harness.<name>.models": Meaning('a table: the model of each tier that phases name, `{strong = "opus"}`'),
+    "harness.<name>.home": Meaning(
+        '"operator" uses your own configuration of the agent, "own" a separate one', '"operator"'
+    ),
+    "harness.<name>.mcp_config": Meaning("a file of MCP servers, in the agent's own form, that its sessions get too"),
     "harness.<name>.turns_max": Meaning("turns in one session, where the agent can count them"),
     "harness.<name>.cost_usd_max": Meaning("dollars in one session, where the agent reports its cost", "none"),
+    "harness.<name>.environment": Meaning("names of further variables that this harness's sessions may see"),
+    "harness.<name>.variables": Meaning(
+        'a table of values that its sessions see; `"@/path"` is read from a file of mode 600'
+    ),
     "harness.<name>.script": Meaning("the script of the scripted agent"),
+    "phase.name": Meaning('the phase\'s name, once; "implement" and "review" have a brief of their own', "required"),
+    "phase.harness": Meaning("the harness of its sessions", "the loop's"),
+    "phase.tier": Meaning("which of the harness's `models` its sessions ask for"),
+    "phase.brief": Meaning("a file with its brief, outside of the repository"),
+    "phase.turns_max": Meaning("turns in one of its sessions", "the harness's"),
+    "phase.wall_seconds": Meaning("a session of it ends after so long in any case", "the loop's"),
+    "phase.handoff": Meaning("whether its session may ask for a successor", "where the agent can"),
+    "target.<name>.work_dir": Meaning("the top of the project's repository, set up with `workloop init`", "required"),
+    "target.<name>.campaign": Meaning("the campaign that is worked on", "the project's own"),
+    "target.<name>.integration_branch": Meaning("as `loop.integration_branch`"),
+    "target.<name>.mcp_config": Meaning("a file of MCP servers for the loop's own harness here"),
+    "target.<name>.mcp_configs": Meaning("a table: the same for other harnesses, by name"),
+    "target.<name>.active_hours": Meaning("as `loop.active_hours`, for this project"),
+    "target.<name>.time_zone": Meaning("as `loop.time_zone`", "the machine's"),
+    "target.<name>.sessions_max": Meaning("agent sessions at the same time here"),
+    "target.<name>.paused": Meaning("why nothing is handed out here for now"),
 }
