@@ -12,7 +12,9 @@ from workloop.runner.harness.claude.launch import (
     ClaudeConfig,
     ClaudeHarness,
     ClaudeHome,
+    ClaudePermissions,
     find_binary,
+    refuse_bypassing_root,
 )
 from workloop.runner.harness.port import LaunchRequest, McpEndpoint
 
@@ -150,3 +152,33 @@ def test_link_planted_in_the_session_dir_is_replaced_and_not_written_through(
     (request_.session_dir / "mcp.json").symlink_to(victim)
     ClaudeHarness(ClaudeConfig()).launch(request_)
     assert victim.read_text() == "mine"
+
+
+def test_block_of_another_name_is_the_same_program(request_: LaunchRequest) -> None:
+    harness = ClaudeHarness(ClaudeConfig(name="claude-work"))
+    assert harness.name == "claude-work"
+    assert harness.tested_versions == ClaudeHarness(ClaudeConfig()).tested_versions
+    assert "2.1.332" in harness.tested_versions
+    harness.reader(request_)
+
+
+def test_d33_no_session_may_update_the_program_whatever_is_configured(request_: LaunchRequest) -> None:
+    for environment in ({}, {"DISABLE_AUTOUPDATER": "0"}):
+        env = ClaudeHarness(ClaudeConfig(environment=environment)).launch(request_).env
+        assert env["DISABLE_AUTOUPDATER"] == "1"
+
+
+def test_session_that_may_do_anything_is_for_those_who_asked_and_never_for_a_verifier(request_: LaunchRequest) -> None:
+    config = ClaudeConfig(permissions=ClaudePermissions.BYPASS, environment={"IS_SANDBOX": "1"})
+    free = ClaudeHarness(config).launch(request_).argv
+    assert option(free, "--permission-mode") == "bypassPermissions"
+    assert "--allowedTools" not in free
+    verifier = ClaudeHarness(config).launch(replace(request_, read_only=True)).argv
+    assert option(verifier, "--permission-mode") == "dontAsk"
+
+
+def test_root_may_not_do_anything_unless_the_machine_is_a_sandbox() -> None:
+    with pytest.raises(Fault, match=r"HARNESS_CONFIG.*root"):
+        refuse_bypassing_root("claude", 0, {})
+    refuse_bypassing_root("claude", 0, {"IS_SANDBOX": "1"})
+    refuse_bypassing_root("claude", 1000, {})

@@ -26,12 +26,12 @@ FIXED_ENVIRONMENT = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     "CLAUDE_CODE_MAX_RETRIES": "3",
-    "DISABLE_AUTOUPDATER": "1",
     "DISABLE_ERROR_REPORTING": "1",
     "DISABLE_TELEMETRY": "1",
     "ENABLE_TOOL_SEARCH": "false",
     "TERM": "dumb",
 }
+UNATTENDED = {"DISABLE_AUTOUPDATER": "1"}  # a program that replaces itself under a running loop is nobody's wish
 
 
 class ClaudeHome(StrEnum):
@@ -109,7 +109,7 @@ class ClaudeHarness:
         env = {**request.environment, **FIXED_ENVIRONMENT, **self.home_environment(), **self.config.environment}
         if self.bypasses(request):
             refuse_bypassing_root(self.name, os.geteuid(), env)
-        return Launch(argv=argv, env={**env, **loop_environment(request)}, cwd=request.cwd)
+        return Launch(argv=argv, env={**env, **UNATTENDED, **loop_environment(request)}, cwd=request.cwd)
 
     def reader(self, request: LaunchRequest) -> ClaudeReader:
         """Make a fresh reader for the session's output."""
