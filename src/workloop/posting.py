@@ -4,6 +4,9 @@ import json
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
+from workloop.domain.errors import BadRequest
+from workloop.domain.origin import keeps_secrets
+
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
 BLOCK_BYTES = 64 * 1024
 TIMEOUT_SECONDS = 30.0
@@ -17,26 +20,41 @@ class Posted(NamedTuple):
 
 
 def post(url: str, token: str, document: object) -> Posted:
-    """Post a document with a bearer token, past any proxy; raises OSError when no whole answer came back."""
+    """Post a document with a bearer token, past any proxy; raises OSError when no whole answer came back.
+
+    The token goes to the URL's own server alone, never in the clear over a network, and follows no redirect.
+    """
+    if not keeps_secrets(url):
+        raise BadRequest(
+            "TOKEN_IN_THE_CLEAR",
+            f"{url} would get the token where others can read it",
+            hint="use https, or an address of this machine such as http://127.0.0.1",
+        )
     parts = urlsplit(url)
     data = json.dumps(document).encode()
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    if parts.scheme != "http" or parts.username is not None:
+    if parts.scheme != "http":
         return post_by_library(url, data, headers)
     return post_by_hand(parts, data, headers)
 
 
 def post_by_library(url: str, data: bytes, headers: dict[str, str]) -> Posted:
-    """Post with all that the standard library knows, encryption included."""
-    from urllib.error import HTTPError
-    from urllib.request import ProxyHandler, Request, build_opener
+    """Post with all that the standard library knows, encryption included; any status is an answer, a redirect too."""
+    from http.client import HTTPResponse
+    from urllib.request import HTTPErrorProcessor, ProxyHandler, Request, build_opener
+
+    class Verbatim(HTTPErrorProcessor):
+        """Takes every answer as it is."""
+
+        def http_response(self, request: Request, response: HTTPResponse) -> HTTPResponse:
+            """Return the answer."""
+            return response
+
+        https_response = http_response
 
     request = Request(url, data=data, headers=headers)
-    try:
-        with build_opener(ProxyHandler({})).open(request, timeout=TIMEOUT_SECONDS) as response:
-            return Posted(response.status, response.read(ANSWER_BYTES_MAX))
-    except HTTPError as refused:
-        return Posted(refused.code, refused.read(ANSWER_BYTES_MAX))
+    with build_opener(ProxyHandler({}), Verbatim()).open(request, timeout=TIMEOUT_SECONDS) as response:
+        return Posted(response.status, response.read(ANSWER_BYTES_MAX))
 
 
 def post_by_hand(parts: SplitResult, data: bytes, headers: dict[str, str]) -> Posted:

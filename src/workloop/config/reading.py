@@ -179,7 +179,11 @@ def read_loop(reader: Reader, base: Path) -> DriverConfig:
         found = read_phases(tuple(reader.entries("phase")), base)
     else:
         found = ()
-    return read_driver(reader.take("loop") or {}, base, harnesses, found)
+    loop = read_driver(reader.take("loop") or {}, base, harnesses, found)
+    loop.harness_config(path="loop.harness")
+    for number, phase in enumerate(found):
+        loop.harness_config(phase.harness, f"phase[{number}].harness")
+    return loop
 
 
 def finished(settings: Settings) -> Settings:
@@ -238,4 +242,4 @@ def toml(text: str, name: str) -> Mapping[str, Json]:
 
 def absent(place: Place) -> NotFound:
     """Build the refusal of a project without settings of its own."""
-    return NotFound("NOT_INITIALISED", f"{place.repository} has no campaign yet", hint="run workloop init there")
+    return NotFound("NOT_INITIALISED", f"{place.repository} has no campaign yet", hint="run workloop init")
