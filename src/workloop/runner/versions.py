@@ -32,12 +32,12 @@ class VersionVerdict:
     def allows(self, policy: VersionPolicy) -> bool:
         """Say whether sessions may be started."""
         doubtful = self.standing in {VersionStanding.UNTESTED, VersionStanding.UNKNOWN}
-        return policy is not VersionPolicy.REFUSE or not doubtful
+        return policy != VersionPolicy.REFUSE or not doubtful
 
     def warns(self, policy: VersionPolicy) -> bool:
         """Say whether a person should hear of it."""
         told = {VersionStanding.NEAR, VersionStanding.UNTESTED, VersionStanding.UNKNOWN}
-        return policy is not VersionPolicy.ALLOW and self.standing in told
+        return policy != VersionPolicy.ALLOW and self.standing in told
 
 
 def version_in(printed: str) -> str:
