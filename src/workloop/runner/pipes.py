@@ -64,7 +64,7 @@ class OutgoingPipe:
         self.pending = bytearray()
         self.ending = False
         self.changed = anyio.Event()
-        self.waiting: anyio.CancelScope | None = None
+        self.waiting = False
 
     def put(self, data: bytes) -> bool:
         """Take bytes for the child and never wait; says whether they had room. After the end they are dropped."""
@@ -82,13 +82,11 @@ class OutgoingPipe:
         self.changed.set()
 
     def close(self) -> None:
-        """End the child's input now, whatever it has not read."""
+        """End the child's input, whatever it has not read."""
         self.pending.clear()
         self.finish()
-        if self.waiting is None:
+        if not self.waiting:  # else the pipe is full: the child sees no end before it reads, and then the pump closes
             self.stream.close()
-        else:
-            self.waiting.cancel()  # a descriptor that is waited for is closed by whoever waits
 
     async def pump(self) -> None:
         """Write whenever the child reads, until its input has ended."""
@@ -103,13 +101,12 @@ class OutgoingPipe:
                 self.changed = anyio.Event()
 
     async def wait(self) -> None:
-        """Wait until the child can take bytes or its input is given up."""
-        with anyio.CancelScope() as scope:
-            self.waiting = scope
-            try:
-                await anyio.wait_writable(self.stream.fileno())
-            finally:
-                self.waiting = None
+        """Wait until the child can take bytes."""
+        self.waiting = True
+        try:
+            await anyio.wait_writable(self.stream.fileno())
+        finally:
+            self.waiting = False
 
     def write(self) -> None:
         """Write what fits now; a child that has closed its input is told nothing more, and that is its own affair."""
