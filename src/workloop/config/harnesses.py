@@ -84,9 +84,6 @@ def harness_named(harnesses: Mapping[str, HarnessConfig], name: str, path: str) 
         kind = HarnessKind(name)
     except ValueError as error:
         raise unknown_harness(harnesses, name, path) from error
-    if kind in NAMED_PROGRAMS or kind is HarnessKind.SCRIPTED:
-        wanted = "script" if kind is HarnessKind.SCRIPTED else "command"
-        raise missing(f"harness.{name}", wanted)
     return HarnessConfig(kind=kind)
 
 
@@ -133,11 +130,7 @@ def read_models(reader: Reader) -> dict[str, str]:
 
 
 def refuse_idle(config: HarnessConfig, path: str) -> None:
-    """Refuse what the kind of program cannot honour, and what it cannot do without."""
-    if config.kind in NAMED_PROGRAMS and not config.command:
-        raise missing(path, "command")
-    if config.kind is HarnessKind.SCRIPTED and config.script is None:
-        raise missing(path, "script")
+    """Refuse what the kind of program cannot honour."""
     idle = {
         "script": config.script is not None and config.kind is not HarnessKind.SCRIPTED,
         "command": bool(config.command) and config.kind is HarnessKind.SCRIPTED,
@@ -147,6 +140,14 @@ def refuse_idle(config: HarnessConfig, path: str) -> None:
     for key, useless in idle.items():
         if useless:
             raise bad(f"{path}.{key}", f"does nothing for a harness of kind {config.kind}", hint="leave it out")
+
+
+def require_whole(config: HarnessConfig, path: str) -> None:
+    """Refuse to start what has no program; raises BadRequest that names the entry."""
+    if config.kind in NAMED_PROGRAMS and not config.command:
+        raise missing(path, "command")
+    if config.kind is HarnessKind.SCRIPTED and config.script is None:
+        raise missing(path, "script")
 
 
 def missing(path: str, key: str) -> BadRequest:

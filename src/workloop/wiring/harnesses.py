@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workloop.config import DriverConfig, HarnessConfig, HarnessHome, HarnessKind, read_secret
+from workloop.config.harnesses import require_whole
 from workloop.domain.errors import BadRequest, Fault
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def make_harnesses(config: DriverConfig, folder: Path) -> "dict[str, Harness]":
 def make_harness(config: DriverConfig, name: str, folder: Path) -> "Harness":
     """Return the adapter of one agent program, configured."""
     block = config.harness_config(name)
+    require_whole(block, f"harness.{name}")
     home = folder / HOMES / name if block.home is HarnessHome.OWN else None
     variables = variables_of(name, block)
     match block.kind:

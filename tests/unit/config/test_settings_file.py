@@ -96,9 +96,6 @@ def test_a_file_says_every_policy_of_the_loop() -> None:
         ('[harness."Big One"]\nkind = "claude"', "harness.Big One"),
         ('[harness.claude]\naccount = "a/b"', "harness.claude.account"),
         ('[harness.claude]\nmodels = { strong = " " }', "harness.claude.models.strong"),
-        ("[harness.command]", "harness.command.command"),
-        ("[harness.acp]", "harness.acp.command"),
-        ("[harness.scripted]", "harness.scripted.script"),
         ('[loop]\ntime_zone = "Europe/Berlin"', "loop.time_zone"),
         ('[loop]\nactive_hours = ["22:00-06:00"]\ntime_zone = "Mars/Olympus"', "loop.time_zone"),
         ('[loop]\nactive_hours = ["22-6"]', "loop.active_hours[0]"),
@@ -153,7 +150,6 @@ def test_brief_and_mcp_files_are_meant_from_the_settings_file_s_folder() -> None
     ("text", "path"),
     [
         ('[loop]\nharness = "wish"', "loop.harness"),
-        ('[loop]\nharness = "command"', "harness.command.command"),
         ('[[phase]]\nname = "review"\nharness = "wish"', "phase[0].harness"),
     ],
 )
