@@ -30,11 +30,15 @@ class JournalReading(Protocol):
     """What a person may ask of a journal."""
 
     def decision_last(self, subject: Subject) -> DecisionRow | None:
-        """Return the newest decision about a subject."""
+        """Return the newest decision about a subject, of any target where it names none."""
         ...
 
     def decisions(self, subject: Subject | None, limit: int) -> list[DecisionRow]:
         """Return the newest decisions about a subject, or about everything; newest first."""
+        ...
+
+    def decisions_on_item(self, key: str, limit: int) -> list[DecisionRow]:
+        """Return the newest decisions that started something for an item; newest first."""
         ...
 
     def gates(self) -> list[Gate]:
