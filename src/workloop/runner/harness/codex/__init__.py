@@ -1,0 +1,1 @@
+"""The Codex CLI: how it is started, spoken to and read."""

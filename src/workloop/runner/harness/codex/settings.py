@@ -1,0 +1,65 @@
+"""Which settings every Codex session gets, and how settings are written on its command line."""
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from workloop.runner.harness.port import LaunchRequest
+
+# Nothing looks for updates, reports home, loads what the program would fetch, or waits for a network without end.
+FIXED: Mapping[str, object] = {
+    "check_for_update_on_startup": False,
+    "analytics.enabled": False,
+    "features.apps": False,
+    "features.plugins": False,
+    "features.unbounded_connection_retries": False,
+    "approval_policy": "never",
+    "shell_environment_policy.ignore_default_excludes": True,
+}
+
+
+def settings_of(request: LaunchRequest, sandbox: str) -> dict[str, object]:
+    """Return a session's settings; the work dir's own are never loaded, nor, by a verifier, what it tells agents."""
+    settings = dict(FIXED)
+    settings["sandbox_mode"] = "read-only" if request.read_only else sandbox
+    settings["projects"] = {str(request.cwd): {"trust_level": "untrusted"}}
+    if request.read_only:
+        settings["project_doc_max_bytes"] = 0
+    return settings
+
+
+def overrides(settings: Mapping[str, object]) -> Iterator[str]:
+    """Yield settings as command-line arguments."""
+    for name, value in settings.items():
+        yield "-c"
+        yield f"{name}={toml(value)}"
+
+
+def toml(value: object) -> str:
+    """Write a value in one line of TOML."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case int() | float():
+            return repr(value)
+        case Mapping():
+            table = cast("Mapping[str, object]", value)
+            return "{" + ", ".join(f"{toml(name)} = {toml(entry)}" for name, entry in table.items()) + "}"
+        case Sequence():
+            return "[" + ", ".join(toml(entry) for entry in cast("Sequence[object]", value)) + "]"
+        case _:
+            raise AssertionError(f"no setting is a {type(value).__name__}")
+
+
+def configured_servers(home: Path) -> tuple[str, ...]:
+    """Return the names of the MCP servers in the operator's own settings; a file that cannot be read has none."""
+    try:
+        content = tomllib.loads((home / "config.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ()
+    servers = content.get("mcp_servers")
+    return tuple(cast("Mapping[str, object]", servers)) if isinstance(servers, dict) else ()
