@@ -321,7 +321,7 @@ class Conclusion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionReport:
-    """One session from spawn to proven death."""
+    """One session from spawn to proven death; output is lost with a line that was too long to keep."""
 
     session_id: str
     session_class: SessionClass
@@ -340,6 +340,7 @@ class SessionReport:
     event_counts: Mapping[str, int] = field(default_factory=dict[str, int])
     survivors_killed: int = 0
     death_proven: bool = True
+    output_lost: bool = False
 
     @property
     def unrecognised(self) -> int:

@@ -67,6 +67,10 @@ class TailBuffer:
         if len(self._kept) > self.bytes_max:
             del self._kept[: -self.bytes_max]
 
+    def kept(self) -> bytes:
+        """Return what is kept."""
+        return bytes(self._kept)
+
     def text(self) -> str:
-        """Return what is kept; a character cut at the front is replaced."""
+        """Return what is kept as text; a character cut at the front is replaced."""
         return self._kept.decode("utf-8", errors="replace")

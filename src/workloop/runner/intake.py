@@ -1,42 +1,15 @@
 """How a session's output is kept, decoded and added up, in bounded memory."""
 
-import json
-import os
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import NamedTuple
 
 from workloop.domain.session import SessionEvent, Tokens, Usage, kind_of
-from workloop.runner.framing import Line, LineSplitter, OverlongLine
+from workloop.runner.archive import Archive
+from workloop.runner.framing import Line, LineSplitter, OverlongLine, TailBuffer
 from workloop.runner.harness.port import StreamReader
 
 EventSink = Callable[[SessionEvent], Awaitable[None]]
-
-
-class Archive:
-    """The raw output on disk, up to a cap that a last line then states."""
-
-    def __init__(self, path: Path, bytes_max: int) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-        self.stream = os.fdopen(os.open(path, flags, 0o600), "wb", buffering=0)
-        self.left = bytes_max
-        self.dropped = 0
-
-    def write(self, data: bytes) -> None:
-        """Keep what still fits."""
-        kept = data[: self.left]
-        if kept:
-            self.stream.write(kept)
-        self.left -= len(kept)
-        self.dropped += len(data) - len(kept)
-
-    def close(self) -> None:
-        """End the file, with a mark when something is missing."""
-        if self.dropped:
-            mark = {"type": "workloop_cut", "dropped_bytes": self.dropped}
-            self.stream.write(b"\n" + json.dumps(mark).encode() + b"\n")
-        self.stream.close()
 
 
 class Totals:
@@ -65,13 +38,16 @@ class Taken(NamedTuple):
 
 
 class Intake:
-    """One session's standard output on its way to the archive and to events, and what it is told in return."""
+    """One session's output on its way to the archives and to events, and what it is told in return."""
 
-    def __init__(self, reader: StreamReader, archive: Archive, *, interactive: bool = False) -> None:
+    def __init__(self, reader: StreamReader, archive: Archive, errors: Archive, *, interactive: bool = False) -> None:
         self.reader = reader
         self.archive = archive
+        self.errors = errors
         self.interactive = interactive
         self.splitter = LineSplitter()
+        self.stderr = TailBuffer()
+        self.lost = False
 
     def replies(self) -> bytes:
         """Return what to tell the session now; nothing when it does not listen."""
@@ -86,11 +62,17 @@ class Intake:
         """Decode what stood after the last newline."""
         return self.decode(self.splitter.finish(), arrival_us)
 
+    def complain(self, data: bytes) -> None:
+        """Take the next bytes of standard error, of which the end is kept at hand."""
+        self.errors.write(data)
+        self.stderr.feed(data)
+
     def decode(self, lines: list[Line], arrival_us: int) -> Taken:
         """Decode whole lines."""
         events, replies = list[SessionEvent](), bytearray()
         for line in lines:
             if isinstance(line, OverlongLine):
+                self.lost = True
                 events += self.reader.overlong(line.size, arrival_us)
             else:
                 events += self.reader.feed(line, arrival_us)

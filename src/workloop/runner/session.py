@@ -8,13 +8,12 @@ import anyio
 
 from workloop.domain.clock import SECOND_US, Clock, Instant
 from workloop.domain.session import DETAIL_CHARACTERS_MAX, SessionClass, SessionEvent, SessionReport, head, printable
-from workloop.runner.framing import TailBuffer
+from workloop.runner.archive import STDERR_BYTES_MAX, STDERR_NAME, STREAM_NAME, Archive
 from workloop.runner.harness.port import Ending, Harness, LaunchRequest
-from workloop.runner.intake import Archive, EventSink, Intake, Taken, Totals
+from workloop.runner.intake import EventSink, Intake, Taken, Totals
 from workloop.runner.process import Child, Death, ExitStatus, spawn
 from workloop.runner.watch import Cause, SessionLimits, Watch
 
-STREAM_NAME = "stream.jsonl"
 UNKNOWN_STATUS = ExitStatus(exit_code=None, signal=None)
 
 __all__ = ["EventSink", "SessionLimits", "StopRequest", "run_session"]
@@ -50,14 +49,15 @@ async def run_session(
     started_at = clock.now()
     launch = harness.launch(request)
     reader = harness.reader(replace(request, started_at=started_at))
-    archive = Archive(request.session_dir / STREAM_NAME, limits.stream_bytes_max)
-    try:
-        child = spawn(launch, session_dir=request.session_dir, session_id=request.session_id)
-        intake = Intake(reader, archive, interactive=launch.interactive)
+    folder = request.session_dir
+    with (
+        Archive(folder / STREAM_NAME, limits.stream_bytes_max) as archive,
+        Archive(folder / STDERR_NAME, STDERR_BYTES_MAX) as errors,
+    ):
+        child = spawn(launch, session_dir=folder, session_id=request.session_id)
+        intake = Intake(reader, archive, errors, interactive=launch.interactive)
         session = Session(child, intake, Watch(limits, anyio.current_time()), sink)
         cause = await session.run(stop)
-    finally:
-        archive.close()
     ending = await session.conclude(cause)
     return report(request, session, ending, cause, stop.reason, (started_at, clock.now()))
 
@@ -71,7 +71,6 @@ class Session:
         self.watch = watch
         self.sink = sink
         self.totals = Totals()
-        self.stderr = TailBuffer()
         self.nearer = anyio.Event()
         self.drained = anyio.Event()
         self.death: Death | None = None
@@ -102,7 +101,7 @@ class Session:
         """Have the adapter judge, and pass on its last events; a status that we caused proves nothing."""
         status = self.death.status if self.death and cause is not Cause.FINISHED else None
         status = status or UNKNOWN_STATUS
-        ending = self.intake.reader.finish(status.exit_code, status.signal, printable(self.stderr.text()))
+        ending = self.intake.reader.finish(status.exit_code, status.signal, printable(self.intake.stderr.text()))
         await self.pass_on(list(ending.events))
         return ending
 
@@ -160,7 +159,7 @@ class Session:
     async def drain_stderr(self) -> None:
         """Keep the end of standard error."""
         while data := await self.child.stderr.receive():
-            self.stderr.feed(data)
+            self.intake.complain(data)
 
     async def take(self, taken: Taken) -> None:
         """Move the clocks, answer, and pass the events on."""
@@ -229,9 +228,10 @@ def report(
         cost_micros=totals.cost_micros,
         reset_at=conclusion.reset_at or (limit and limit.reset_at),
         resume_id=conclusion.resume_id,
-        stderr_tail=printable(session.stderr.text()),
+        stderr_tail=printable(session.intake.stderr.text()),
         detail=head("; ".join(part for part in details if part), DETAIL_CHARACTERS_MAX),
         event_counts=dict(totals.counts),
         survivors_killed=death.survivors_killed,
         death_proven=death.proven,
+        output_lost=session.intake.lost,
     )
