@@ -6,7 +6,9 @@ from typing import Protocol
 
 from workloop.config.driver import DriverConfig
 from workloop.config.harnesses import HarnessConfig
+from workloop.config.mcp import McpServer, vet_mcp_file
 from workloop.config.phases import PhaseConfig, check_order
+from workloop.config.trust import read_trusted
 from workloop.domain.errors import BadRequest
 from workloop.domain.reader import bad
 
@@ -49,6 +51,11 @@ class Targeted(Protocol):
         ...
 
     @property
+    def work_dir(self) -> Path:
+        """Return the project's folder, where sessions can write."""
+        ...
+
+    @property
     def mcp_config_path(self) -> Path | None:
         """Return the operator's MCP file for the loop's own harness."""
         ...
@@ -65,7 +72,10 @@ class Targeted(Protocol):
 
 
 def validate(config: DriverConfig, harnesses: Mapping[str, Able], targets: Sequence[Targeted] = ()) -> None:
-    """Refuse what cannot work; raises BadRequest that names the entry. harnesses are by the names of the settings."""
+    """Refuse what cannot work; raises BadRequest that names the entry. harnesses are by the names of the settings.
+
+    The files that entries name are read too: what others could write, or a session, is refused.
+    """
     check_order(config.phases)
     check_harness("loop.harness", config.harness, harnesses)
     for name, block in config.harnesses.items():
@@ -75,6 +85,40 @@ def validate(config: DriverConfig, harnesses: Mapping[str, Able], targets: Seque
         check_phase(f"phase[{number}]", phase, config, harnesses)
     for target in targets:
         check_target(target, config, harnesses)
+    vet_files(config, targets)
+
+
+def vet_files(
+    config: DriverConfig, targets: Sequence[Targeted] = (), origin: str = ""
+) -> dict[str, tuple[McpServer, ...]]:
+    """Return the MCP servers of every named file by its entry; raises BadRequest for a file that is not to be used."""
+    inside = [target.work_dir.resolve() for target in targets]
+    work_dirs = [*inside, *([] if config.work_dir is None else [config.work_dir.resolve()])]
+    for number, phase in enumerate(config.phases):
+        if phase.brief is not None:
+            vet_brief(phase.brief, f"phase[{number}].brief", work_dirs)
+    return {entry: vet_mcp_file(path, entry, work_dirs, origin) for entry, path in mcp_files(config, targets)}
+
+
+def mcp_files(config: DriverConfig, targets: Sequence[Targeted]) -> Iterator[tuple[str, Path]]:
+    """Yield every MCP file that an entry names."""
+    for name, block in config.harnesses.items():
+        if block.mcp_config is not None:
+            yield f"harness.{name}.mcp_config", block.mcp_config
+    for target in targets:
+        if target.mcp_config_path is not None:
+            yield f"target.{target.name}.mcp_config_path", target.mcp_config_path
+        for name, path in target.mcp_config_paths.items():
+            yield f"target.{target.name}.mcp_config_paths.{name}", path
+
+
+def vet_brief(path: Path, entry: str, work_dirs: Sequence[Path]) -> None:
+    """Refuse a brief that is not there, that others can write, or that a session could change."""
+    if any(work_dir in path.resolve().parents for work_dir in work_dirs):
+        raise bad(entry, f"{path} lies in a work dir, where a session could change it", hint="move it out of there")
+    if not path.is_file():
+        raise bad(entry, f"there is no file {path}", hint="write it, or leave the entry out")
+    read_trusted(path)
 
 
 def hand_off_allowed(phase: PhaseConfig | None, able: Able) -> bool:

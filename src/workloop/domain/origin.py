@@ -23,6 +23,7 @@ def origin_of(url: str) -> str:
     if parts.scheme not in PORTS or not parts.hostname or parts.username is not None:
         return ""
     host = parts.hostname.lower().rstrip(".")
+    host = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{host}:{port or PORTS[parts.scheme]}"
 
 
