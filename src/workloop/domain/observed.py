@@ -23,7 +23,7 @@ UNDECIDED: Final = frozenset(
     {ToolResultClass.TIMEOUT, ToolResultClass.CANCELLED, ToolResultClass.INFRASTRUCTURE, ToolResultClass.UNKNOWN}
 )
 """Ends of a call after which nobody knows whether it took effect."""
-LAYERS_MAX: Final = 6
+LAYERS_MAX: Final = 10
 ENVELOPES: Final = ("structuredContent", "structured_content", "content", "Ok", "result", "output", "text")
 """What agent programs wrap around the text that a tool answered with."""
 

@@ -144,6 +144,7 @@ class Clearer(StrEnum):
     PERSON = "person"
     OUTSIDE_PROGRESS = "outside_progress"
     REMEDY = "remedy"
+    TRACKER = "tracker"
     CAPACITY = "capacity"
     SWEEP = "sweep"
 
@@ -152,6 +153,7 @@ CLEARED_BY: Final = {
     Brake.NO_PROGRESS: frozenset({Clearer.PERSON, Clearer.OUTSIDE_PROGRESS}),
     Brake.VERIFICATION_EXHAUSTED: frozenset({Clearer.PERSON}),
     Brake.REMEDY_NEEDED: frozenset({Clearer.PERSON, Clearer.REMEDY}),
+    Brake.TAKEN_ELSEWHERE: frozenset({Clearer.PERSON, Clearer.TRACKER}),
 }
 """Each brake has an owner with a predicate; besides it only a person lifts the brake."""
 
