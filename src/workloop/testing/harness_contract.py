@@ -8,7 +8,7 @@ from pathlib import Path
 
 from workloop.domain.session import SessionClass, SessionEvent, Text, kind_of, printable
 from workloop.runner.framing import LineSplitter, OverlongLine
-from workloop.runner.harness.port import Harness, Launch, LaunchRequest, McpEndpoint
+from workloop.runner.harness.port import Harness, LaunchRequest, McpEndpoint
 
 KILLED = 9
 ARRIVAL_US = 42
@@ -40,12 +40,16 @@ class ContractBroken(AssertionError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarnessCase:
-    """One adapter, a fresh folder, and a recorded session of it that ended well."""
+    """One adapter, a fresh folder, and a recorded session of it that ended well.
+
+    token_variable: the one variable that may hold the token, of a program that takes it in no better way.
+    """
 
     harness: Harness
     folder: Path
     stream: bytes
     final_text: str
+    token_variable: str = ""
     environment: Mapping[str, str] = field(default_factory=lambda: {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"})
 
     def request(self) -> LaunchRequest:
@@ -111,9 +115,8 @@ def check_token_stays_in_private_files(case: HarnessCase) -> None:
     """The token is in no argument and no variable, only in files that nobody else can read."""
     request = case.request()
     launch = case.harness.launch(request)
-    require(
-        not any(CREDENTIAL in text for text in (*launch.argv, *launch.env.values())), "the token can be seen by others"
-    )
+    variables = [value for name, value in launch.env.items() if name != case.token_variable]
+    require(not any(CREDENTIAL in text for text in (*launch.argv, *variables)), "the token can be seen by others")
     holders = [path for path, text in files_below(request.session_dir).items() if CREDENTIAL in text]
     require(holders, "the token is nowhere")
     modes = {stat.S_IMODE(path.stat().st_mode) for path in files_below(request.session_dir)}
@@ -142,15 +145,20 @@ def check_capabilities_are_honest(case: HarnessCase) -> None:
         "cost_cap": (can.cost_cap, replace(request, cost_micros_max=1_500_000)),
         "permission_policy": (can.permission_policy, replace(request, read_only=True)),
     }
-    plain = case.harness.launch(request)
+    plain = command_of(case, request)
     for name, (claimed, variant) in variants.items():
-        changed = command_of(case.harness.launch(variant)) != command_of(plain)
+        changed = command_of(case, variant) != plain
         require(changed == claimed, f"{name} is {claimed} but the launch says otherwise")
 
 
-def command_of(launch: Launch) -> tuple[object, ...]:
-    """Return what decides how the program runs."""
-    return (launch.argv, tuple(sorted(launch.env.items())))
+def command_of(case: HarnessCase, request: LaunchRequest) -> tuple[object, ...]:
+    """Return what decides how the program runs: its command, and what it is told where it listens."""
+    launch, reader = case.harness.launch(request), case.harness.reader(request)
+    said = reader.replies()
+    for line in case.stream.splitlines():
+        reader.feed(line, ARRIVAL_US)
+        said += reader.replies()
+    return (launch.argv, tuple(sorted(launch.env.items())), said)
 
 
 def check_every_cut_reads_the_same(case: HarnessCase) -> None:
