@@ -3,12 +3,13 @@
 import gzip
 import os
 import random
+import zlib
 from pathlib import Path
 
 import pytest
 
 from workloop.domain.errors import Fault
-from workloop.runner.archive import Archive, replay
+from workloop.runner.archive import CHUNK_BYTES, GZIP, Archive, replay, unpacked
 from workloop.runner.framing import Line
 
 RECORDING = Path(__file__).parents[2] / "recordings" / "claude" / "limit-mid-oauth.jsonl"
@@ -93,10 +94,16 @@ def test_end_without_a_newline_is_all_dropped_and_told(tmp_path: Path) -> None:
     assert replayed(path) == [b"one", b'{"type": "workloop_cut", "dropped_bytes": 10000}']
 
 
-def test_bomb_is_replayed_in_small_pieces(tmp_path: Path) -> None:
-    """A megabyte of nothing packs to a kilobyte; it comes back as the lines it was."""
-    path = tmp_path / "stream"
+def test_bomb_is_unpacked_in_small_pieces_wherever_it_was_cut(tmp_path: Path) -> None:
+    """Megabytes of nothing pack to kilobytes; they come back bounded, and no byte less than there is."""
+    path, cut = tmp_path / "stream", tmp_path / "cut"
     archived(path, (b"\0" * 99 + b"\n") * 10_000, bytes_max=ROOMY * 4).close()
+    packed = path.read_bytes()
+    for size in range(len(packed) % 13, len(packed) + 1, 13):
+        cut.write_bytes(packed[:size])
+        pieces = list(unpacked(cut))
+        assert b"".join(pieces) == zlib.decompressobj(GZIP).decompress(packed[:size])
+        assert max(map(len, pieces)) <= CHUNK_BYTES
     assert replayed(path) == [b"\0" * 99] * 10_000
 
 
