@@ -87,6 +87,10 @@ MEANING: Mapping[str, Meaning] = {
     "harness.<name>.variables": Meaning(
         'a table of values that its sessions see; `"@/path"` is read from a file of mode 600'
     ),
+    "harness.<name>.options": Meaning(
+        "a table of what only one kind knows: claude `permissions` (listed, bypass) and `tools`; codex `mode` "
+        "(app-server, exec) and `sandbox`; acp `model_argument`, `mode`, `read_only_mode`, `login`"
+    ),
     "harness.<name>.script": Meaning("the script of the scripted agent"),
     "phase.name": Meaning('the phase\'s name, once; "implement" and "review" have a brief of their own', "required"),
     "phase.harness": Meaning("the harness of its sessions", "the loop's"),

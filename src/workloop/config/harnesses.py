@@ -34,6 +34,11 @@ class HarnessHome(StrEnum):
     OWN = "own"
 
 
+OPTIONS: Mapping[HarnessKind, tuple[str, ...]] = {
+    HarnessKind.CLAUDE: ("permissions", "tools"),
+    HarnessKind.CODEX: ("mode", "sandbox"),
+    HarnessKind.ACP: ("model_argument", "mode", "read_only_mode", "login"),
+}
 OWN_PROGRAMS = frozenset({HarnessKind.COMMAND, HarnessKind.SCRIPTED})
 NAMED_PROGRAMS = frozenset({HarnessKind.COMMAND, HarnessKind.ACP})
 
@@ -43,7 +48,7 @@ class HarnessConfig:
     """One agent program with one account; what does not apply to its kind stays empty.
 
     models maps a tier to the alias that this program knows for it; variables are values that its sessions see, and a
-    value that begins with @ names a file, for its owner's eyes only, that holds it.
+    value that begins with @ names a file, for its owner's eyes only, that holds it; options are what one kind knows.
     """
 
     kind: HarnessKind
@@ -59,6 +64,7 @@ class HarnessConfig:
     environment: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     script: Path | None = None
+    options: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def model_for(self, tier: str) -> str | None:
         """Return the model that a tier asks for; the program's own choice is None."""
@@ -114,6 +120,7 @@ def read_harness(value: Json, path: str, name: str, base: Path) -> HarnessConfig
         environment=reader.texts("environment"),
         variables=reader.table("variables"),
         script=Path(script) if script else None,
+        options=reader.table("options"),
     )
     reader.done()
     refuse_idle(config, path)
@@ -137,6 +144,8 @@ def refuse_idle(config: HarnessConfig, path: str) -> None:
         "home": config.home is HarnessHome.OWN and config.kind in OWN_PROGRAMS,
         "extra_args": bool(config.extra_args) and config.kind in OWN_PROGRAMS,
     }
+    known = OPTIONS.get(config.kind, ())
+    idle |= {f"options.{name}": name not in known for name in config.options}
     for key, useless in idle.items():
         if useless:
             raise bad(f"{path}.{key}", f"does nothing for a harness of kind {config.kind}", hint="leave it out")

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, assert_never
 
 from workloop.config import DriverConfig, HarnessConfig, HarnessHome, HarnessKind, read_secret
 from workloop.config.harnesses import require_whole
 from workloop.domain.errors import BadRequest, Fault
+from workloop.domain.reader import Choice, Reader, one_of
 
 if TYPE_CHECKING:
     from workloop.runner.harness.port import Harness
@@ -21,48 +22,114 @@ def make_harnesses(config: DriverConfig, folder: Path) -> "dict[str, Harness]":
 
 
 def make_harness(config: DriverConfig, name: str, folder: Path) -> "Harness":
-    """Return the adapter of one agent program, configured."""
+    """Return the adapter of one agent program, configured; raises BadRequest that names the entry at fault."""
     block = config.harness_config(name)
     require_whole(block, f"harness.{name}")
     home = folder / HOMES / name if block.home is HarnessHome.OWN else None
-    variables = variables_of(name, block)
+    order = Order(name, block, home, variables_of(name, block))
     match block.kind:
         case HarnessKind.CLAUDE:
-            from workloop.runner.harness.claude.launch import ClaudeConfig, ClaudeHarness, ClaudeHome
+            return make_claude(order)
+        case HarnessKind.CODEX:
+            return make_codex(order)
+        case HarnessKind.ACP:
+            return make_acp(order)
+        case HarnessKind.OPENCODE:
+            from workloop.runner.harness.opencode.launch import OpencodeConfig, OpencodeHarness
 
-            return ClaudeHarness(
-                ClaudeConfig(
-                    binary=binary_of(block),
-                    extra_args=extra_args_of(block),
-                    home=ClaudeHome(block.home),
-                    home_dir=home,
-                    environment=variables,
-                )
-            )
+            return OpencodeHarness(OpencodeConfig(**order.usual()))
         case HarnessKind.COMMAND:
             from workloop.runner.harness.command import CommandConfig, CommandHarness
 
-            return CommandHarness(CommandConfig(argv=block.command, name=name, environment=variables))
+            return CommandHarness(CommandConfig(argv=block.command, name=name, environment=order.variables))
         case HarnessKind.SCRIPTED:
             from workloop.runner.harness.scripted import ScriptedConfig, ScriptedHarness
 
-            return ScriptedHarness(ScriptedConfig(script=block.script or Path()))
+            script = block.script or Path()
+            return ScriptedHarness(ScriptedConfig(script=script, name=name, environment=order.variables))
+        case HarnessKind.COPILOT | HarnessKind.QWEN:
+            raise Fault("HARNESS_CONFIG", f"harness {name}: there is no adapter for {block.kind} yet")
         case _:
-            raise Fault(
-                "HARNESS_CONFIG",
-                f"harness {name}: there is no adapter for {block.kind} in this build",
-                hint="choose another kind",
-            )
+            assert_never(block.kind)
 
 
-def binary_of(block: HarnessConfig) -> str | None:
-    """Return the program that the operator named, if any."""
-    return block.command[0] if block.command else None
+class Usual(TypedDict):
+    """What every adapter of an agent's command line takes."""
+
+    name: str
+    binary: str | None
+    home_dir: Path | None
+    extra_args: tuple[str, ...]
+    environment: Mapping[str, str]
 
 
-def extra_args_of(block: HarnessConfig) -> tuple[str, ...]:
-    """Return the arguments that the operator adds to every session's."""
-    return (*block.command[1:], *block.extra_args)
+class Order(NamedTuple):
+    """A harness to make: its block, its home and the values that its sessions see."""
+
+    name: str
+    block: HarnessConfig
+    home: Path | None
+    variables: Mapping[str, str]
+
+    def usual(self) -> Usual:
+        """Return what every adapter of an agent's command line takes."""
+        return Usual(
+            name=self.name,
+            binary=self.block.command[0] if self.block.command else None,
+            home_dir=self.home,
+            extra_args=(*self.block.command[1:], *self.block.extra_args),
+            environment=self.variables,
+        )
+
+    def option(self, name: str, kinds: type[Choice], default: Choice) -> Choice:
+        """Return one of the kind's own options; raises BadRequest that names it."""
+        return one_of(Reader({}, f"harness.{self.name}.options"), name, kinds, self.block.options.get(name, default))
+
+
+def make_claude(order: Order) -> "Harness":
+    """Return the adapter of Claude Code."""
+    from workloop.runner.harness.claude.launch import ClaudeConfig, ClaudeHarness, ClaudeHome, ClaudePermissions
+
+    return ClaudeHarness(
+        ClaudeConfig(
+            **order.usual(),
+            home=ClaudeHome(order.block.home),
+            permissions=order.option("permissions", ClaudePermissions, ClaudePermissions.LISTED),
+            tools=tuple(order.block.options.get("tools", "").split()),
+        )
+    )
+
+
+def make_codex(order: Order) -> "Harness":
+    """Return the adapter of Codex."""
+    from workloop.runner.harness.codex.launch import CodexConfig, CodexHarness, CodexMode, CodexSandbox
+
+    return CodexHarness(
+        CodexConfig(
+            **order.usual(),
+            mode=order.option("mode", CodexMode, CodexMode.APP_SERVER),
+            sandbox=order.option("sandbox", CodexSandbox, CodexSandbox.FULL),
+        )
+    )
+
+
+def make_acp(order: Order) -> "Harness":
+    """Return the adapter of an agent that speaks the Agent Client Protocol."""
+    from workloop.runner.harness.acp.launch import AcpConfig, AcpHarness
+
+    return AcpHarness(
+        AcpConfig(
+            name=order.name,
+            command=order.block.command,
+            extra_args=order.block.extra_args,
+            home_dir=order.home,
+            environment=order.variables,
+            model_argument=order.block.options.get("model_argument", ""),
+            mode=order.block.options.get("mode", ""),
+            read_only_mode=order.block.options.get("read_only_mode", ""),
+            login=order.block.options.get("login", ""),
+        )
+    )
 
 
 def variables_of(name: str, block: HarnessConfig) -> dict[str, str]:

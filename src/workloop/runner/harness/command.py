@@ -72,6 +72,8 @@ class CommandHarness:
             "WORKLOOP_EVENTS": str(events_path(request)),
             "WORKLOOP_RESULT": str(result_path(request)),
         }
+        if request.model:
+            env["WORKLOOP_MODEL"] = request.model
         argv = tuple(part.replace(BRIEF, brief) for part in self.config.argv)
         return Launch(argv=argv, env=env, cwd=request.cwd)
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from workloop.domain.clock import Instant
@@ -30,20 +30,26 @@ PROGRAM = "workloop.testing.scripted_agent"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedConfig:
-    """Which script the agent follows."""
+    """Which script the agent follows, under which name."""
 
     script: Path
+    name: str = "scripted"
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class ScriptedHarness:
     """An agent that does what its script says."""
 
-    name = "scripted"
     capabilities = Capabilities(reports_cost=True, reports_reset=True, resumes=True, final_text=True)
     tested_versions: tuple[str, ...] = ()
 
     def __init__(self, config: ScriptedConfig) -> None:
         self.config = config
+
+    @property
+    def name(self) -> str:
+        """Return the configured name."""
+        return self.config.name
 
     def version_command(self, environment: Mapping[str, str]) -> tuple[str, ...]:
         """Return nothing: a program of the operator's own says no version."""
@@ -52,7 +58,14 @@ class ScriptedHarness:
     def launch(self, request: LaunchRequest) -> Launch:
         """Start the agent with this interpreter."""
         brief = write_private(request.session_dir / "brief.md", request.prompt)
-        env = {**request.environment, **loop_environment(request), "WORKLOOP_BRIEF": str(brief)}
+        env = {
+            **request.environment,
+            **self.config.environment,
+            **loop_environment(request),
+            "WORKLOOP_BRIEF": str(brief),
+        }
+        if request.model:
+            env["WORKLOOP_MODEL"] = request.model
         if request.resume_id is not None:
             env["WORKLOOP_RESUME"] = request.resume_id
         argv = (sys.executable, "-m", PROGRAM, str(self.config.script))
