@@ -1,0 +1,1 @@
+"""The GitHub Copilot CLI: how it is started and what it prints."""

@@ -1,0 +1,1 @@
+"""The opencode CLI: how it is started and what it prints."""

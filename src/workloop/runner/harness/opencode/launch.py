@@ -1,0 +1,148 @@
+"""How the opencode CLI is started for one session."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from workloop.runner.harness.files import loop_environment, write_private
+from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers, operator_servers
+from workloop.runner.harness.opencode.stream import OpencodeReader
+from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
+from workloop.runner.harness.starting import find_program, fitting_prompt, own_home
+from workloop.runner.signatures import load_signatures
+
+KIND = "opencode"
+SERVERS_KEY = "mcp"
+MCP_MILLISECONDS = 120_000  # its own bound of a call is shorter than a check may take
+PURE = "--pure"  # no plugins: they are code, and the work dir can name some
+
+FIXED_ENVIRONMENT: Mapping[str, str] = MappingProxyType(
+    {
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        "OPENCODE_DISABLE_SHARE": "1",
+        "TERM": "dumb",
+    }
+)
+# A permission that is asked for is rejected at once and ends the turn, so nothing is left at "ask".
+WORKER_PERMISSIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "bash": "allow",
+        "doom_loop": "allow",
+        "edit": "allow",
+        "external_directory": "allow",
+        "question": "deny",
+        "read": "allow",
+        "webfetch": "deny",
+        "websearch": "deny",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpencodeConfig:
+    """The operator's choices; home_dir gives sessions a home of their own, which is kept so that they can be resumed.
+
+    permissions are added to those of the adapter, under the names that opencode has for them; a verifier's ban on
+    edits stands in any case.
+    """
+
+    name: str = KIND
+    binary: str | None = None
+    home_dir: Path | None = None
+    permissions: Mapping[str, str] = field(default_factory=dict[str, str])
+    extra_args: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class OpencodeHarness:
+    """opencode's run command with a line of JSON per event; it has no cap on turns that holds."""
+
+    capabilities = Capabilities(
+        reports_cost=True,
+        reports_reset=True,
+        resumes=True,
+        per_run_mcp=True,
+        permission_policy=True,
+        observes_claims=True,
+        final_text=True,
+    )
+
+    def __init__(self, config: OpencodeConfig) -> None:
+        self.config = config
+
+    @property
+    def name(self) -> str:
+        """Return the configured name."""
+        return self.config.name
+
+    @property
+    def tested_versions(self) -> tuple[str, ...]:
+        """Return the versions whose recordings the rules were read from."""
+        return load_signatures(KIND).versions
+
+    def version_command(self, environment: Mapping[str, str]) -> tuple[str, ...]:
+        """Return what prints the CLI's version; raises Fault when it is not installed."""
+        return (self.program(environment), "--version")
+
+    def launch(self, request: LaunchRequest) -> Launch:
+        """Write the session's private configuration and build the command line."""
+        session = ("--session", request.resume_id) if request.resume_id else ()
+        model = ("--model", request.model) if request.model else ()
+        argv = (
+            self.program(request.environment),
+            *("run", "--format", "json", PURE),
+            *session,
+            *model,
+            *self.config.extra_args,
+            *("--", fitting_prompt(request)),
+        )
+        env = {**request.environment, **FIXED_ENVIRONMENT, **own_home(self.config.home_dir), **self.config.environment}
+        return Launch(argv=argv, env={**env, **self.session_environment(request)}, cwd=request.cwd)
+
+    def reader(self, request: LaunchRequest) -> OpencodeReader:
+        """Make a fresh reader for the session's output."""
+        own = (SERVER_NAME,) if request.endpoint else ()
+        servers = (*own, *operator_servers(request.mcp_config, SERVERS_KEY, harness=self.name))
+        return OpencodeReader(
+            request.session_id, load_signatures(KIND), servers=servers, own=SERVER_NAME, resume_id=request.resume_id
+        )
+
+    def program(self, environment: Mapping[str, str]) -> str:
+        """Find the CLI."""
+        hint = "install opencode (npm: opencode-ai), or set the binary's path"
+        return find_program((KIND,), self.config.binary, environment.get("PATH"), harness=self.name, hint=hint)
+
+    def session_environment(self, request: LaunchRequest) -> dict[str, str]:
+        """Return what makes one session: its configuration, and permissions that no file can loosen.
+
+        A verifier also ignores the configuration of the work dir, which the candidate's author wrote.
+        """
+        permissions = {**WORKER_PERMISSIONS, **self.config.permissions}
+        env = loop_environment(request)
+        if request.read_only:
+            permissions["edit"] = "deny"
+            env["OPENCODE_DISABLE_PROJECT_CONFIG"] = "1"
+        env["OPENCODE_PERMISSION"] = json.dumps(permissions, sort_keys=True)
+        env["OPENCODE_CONFIG"] = str(self.write_configuration(request))
+        return env
+
+    def write_configuration(self, request: LaunchRequest) -> Path:
+        """Write the private configuration, which is merged with the operator's own."""
+        own: dict[str, object] | None = None
+        if request.endpoint is not None:
+            own = {
+                "type": "remote",
+                "url": request.endpoint.url_mcp,
+                "headers": {"Authorization": f"Bearer {request.endpoint.token}"},
+                "enabled": True,
+                "oauth": False,
+                "timeout": MCP_MILLISECONDS,
+            }
+        servers = joined_servers(request.mcp_config, SERVERS_KEY, own, harness=self.name)
+        settings = {"autoupdate": False, "share": "disabled", SERVERS_KEY: servers}
+        return write_private(request.session_dir / "opencode.json", json.dumps(settings))

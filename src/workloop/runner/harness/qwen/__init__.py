@@ -1,0 +1,1 @@
+"""The Qwen Code CLI: how it is started and what it prints."""
