@@ -104,10 +104,10 @@ def check_launch_is_complete(case: HarnessCase) -> None:
 
 
 def check_prompt_reaches_the_agent(case: HarnessCase) -> None:
-    """The prompt is an argument or in a file of the session."""
+    """The prompt is an argument, in a file of the session, or what an agent that listens is told."""
     request = case.request()
-    launch = case.harness.launch(request)
-    texts = [*launch.argv, *files_below(request.session_dir).values()]
+    launch, told = case.harness.launch(request), told_by(case, request)
+    texts = [*launch.argv, *files_below(request.session_dir).values(), told.decode()]
     require(any(PROMPT in text for text in texts), "the prompt is nowhere")
 
 
@@ -153,12 +153,18 @@ def check_capabilities_are_honest(case: HarnessCase) -> None:
 
 def command_of(case: HarnessCase, request: LaunchRequest) -> tuple[object, ...]:
     """Return what decides how the program runs: its command, and what it is told where it listens."""
-    launch, reader = case.harness.launch(request), case.harness.reader(request)
+    launch = case.harness.launch(request)
+    return (launch.argv, tuple(sorted(launch.env.items())), told_by(case, request))
+
+
+def told_by(case: HarnessCase, request: LaunchRequest) -> bytes:
+    """Return all that the recorded agent is told."""
+    reader = case.harness.reader(request)
     said = reader.replies()
     for line in case.stream.splitlines():
         reader.feed(line, ARRIVAL_US)
         said += reader.replies()
-    return (launch.argv, tuple(sorted(launch.env.items())), said)
+    return said
 
 
 def check_every_cut_reads_the_same(case: HarnessCase) -> None:

@@ -67,6 +67,10 @@ class Fields:
         items = cast("list[object]", value) if isinstance(value, list) else []
         return [item for item in items if isinstance(item, str)]
 
+    def strings(self) -> dict[str, str]:
+        """Return the members that are texts."""
+        return {name: value for name, value in self.values.items() if isinstance(value, str)}
+
     def objects(self) -> list["Fields"]:
         """Return the values that are objects themselves."""
         return [fields for fields in map(Fields, self.values.values()) if fields]

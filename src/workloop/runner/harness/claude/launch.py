@@ -1,5 +1,6 @@
 """How the Claude Code CLI is started for one session."""
 
+import json
 import os
 import shutil
 from collections.abc import Mapping
@@ -9,14 +10,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from workloop.domain.errors import Fault
-from workloop.runner.harness.claude.mcpfile import operator_servers, write_mcp_file
 from workloop.runner.harness.claude.stream import ClaudeReader, Identity
 from workloop.runner.harness.files import loop_environment, write_private
+from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.signatures import load_signatures
 
 KIND = "claude"
-SERVER_NAME = "workloop"
 ROOT = 0
 ARGUMENT_BYTES_MAX = 100_000  # the kernel refuses a single argument of 128 KiB
 WRITING_TOOLS = ("Write", "Edit", "NotebookEdit")
@@ -100,7 +100,7 @@ class ClaudeHarness:
         argv = (
             binary,
             *("-p", "--output-format", "stream-json", "--verbose"),
-            *("--mcp-config", str(write_mcp_file(request, SERVER_NAME)), "--strict-mcp-config"),
+            *("--mcp-config", str(self.write_mcp_file(request)), "--strict-mcp-config"),
             *self.permission_args(request),
             *cap_args(request),
             *self.config.extra_args,
@@ -132,9 +132,22 @@ class ClaudeHarness:
         else:
             tools += WRITING_TOOLS
         offered = dict.fromkeys(tool.partition("(")[0] for tool in tools if not tool.startswith("mcp__"))
-        servers = (SERVER_NAME, *operator_servers(request.mcp_config))
+        servers = {SERVER_NAME: None, **self.servers(request)}
         allowed = [*(f"mcp__{server}" for server in servers), *tools]
         return (*args, "--tools", ",".join(offered), "--allowedTools", " ".join(allowed))
+
+    def servers(self, request: LaunchRequest) -> dict[str, object]:
+        """Return every MCP server of the session; raises Fault for an operator's file that cannot be joined."""
+        own = None
+        if request.endpoint is not None:
+            headers = {"Authorization": f"Bearer {request.endpoint.token}"}
+            own = {"type": "http", "url": request.endpoint.url_mcp, "headers": headers}
+        return joined_servers(request.mcp_config, "mcpServers", own, harness=self.name)
+
+    def write_mcp_file(self, request: LaunchRequest) -> Path:
+        """Write the only MCP configuration the session sees."""
+        content = json.dumps({"mcpServers": self.servers(request)})
+        return write_private(request.session_dir / "mcp.json", content)
 
     def bypasses(self, request: LaunchRequest) -> bool:
         """Say whether the session may do anything at all."""

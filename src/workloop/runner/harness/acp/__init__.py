@@ -1,0 +1,1 @@
+"""Any agent of the Agent Client Protocol: how it is started, what is said to it and what it says."""
