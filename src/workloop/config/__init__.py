@@ -1,6 +1,7 @@
 """Where things are and how the loop is set: files that the operator owns become one frozen Settings."""
 
 from workloop.config.driver import DriverConfig, OnLimit, Retention, SessionBounds, Untested, read_driver
+from workloop.config.folder import make_private, require_own
 from workloop.config.harnesses import HarnessConfig, HarnessHome, HarnessKind, read_harness
 from workloop.config.hours import ActiveHours
 from workloop.config.phases import PhaseConfig
@@ -29,12 +30,14 @@ __all__ = [
     "find_repository",
     "load",
     "loop_folder",
+    "make_private",
     "parse",
     "place_of",
     "read_driver",
     "read_harness",
     "read_secret",
     "read_trusted",
+    "require_own",
     "sample",
     "state_home",
 ]

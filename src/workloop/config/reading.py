@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from workloop.config.driver import DriverConfig, read_driver
+from workloop.config.folder import require_own
 from workloop.config.harnesses import read_harnesses
 from workloop.config.place import CONFIG_NAME, Place, find_repository, loop_folder, place_of, refuse_inside
 from workloop.config.targets import TargetConfig, read_targets
@@ -63,6 +64,7 @@ def load_single(path: Path, place: Place, environment: Mapping[str, str]) -> Set
     """Read the settings of one project."""
     if not path.is_file():
         raise absent(place)
+    require_own(place.folder)
     refuse_config_inside(path, place.repository)
     return parse(read_trusted(path), place, environment, str(path))
 
@@ -155,6 +157,7 @@ def read_project(name: str, target: TargetConfig, environment: Mapping[str, str]
         raise bad(path, f"{target.work_dir} is not the top of its repository", hint=f"name {place.repository}")
     if not place.config.is_file():
         raise absent(place)
+    require_own(place.folder)
     own = toml(read_trusted(place.config), str(place.config))
     slug, table = read_campaign(own.get("campaign"), {})
     campaign = target.campaign or slug

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workloop.config import load, place_of, read_secret, read_trusted
+from workloop.config import load, make_private, place_of, read_secret, read_trusted
 from workloop.config.mcp import McpServer, found_files, vet_mcp_file
 from workloop.domain.errors import BadRequest, NotFound
 from workloop.domain.origin import is_loopback, keeps_secrets, origin_of
@@ -243,3 +243,69 @@ def test_where_secrets_may_go_is_decided_by_the_text_of_the_address() -> None:
         False,
         False,
     ]
+
+
+def test_a_private_folder_is_made_closed_and_an_open_one_is_closed(folder: Path) -> None:
+    """Transcripts hold prompts, outputs and sometimes tokens."""
+    state = folder / "home" / "state"
+    assert make_private(state)
+    assert state.stat().st_mode & 0o777 == 0o700
+    state.chmod(0o755)
+    assert not make_private(state)
+    assert state.stat().st_mode & 0o777 == 0o700
+    state.chmod(0o500)
+    make_private(state)
+    assert state.stat().st_mode & 0o777 == 0o500
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling", "file"])
+def test_a_private_folder_that_is_a_link_or_no_folder_is_refused(folder: Path, kind: str) -> None:
+    """Whoever planted it chose where secrets go."""
+    state, real = folder / "state", folder / "real"
+    real.mkdir()
+    match kind:
+        case "link":
+            state.symlink_to(real)
+        case "dangling":
+            state.symlink_to(folder / "nowhere")
+        case _:
+            state.write_text("")
+    with pytest.raises(BadRequest) as caught:
+        make_private(state)
+    assert caught.value.code == "STATE_UNTRUSTED"
+    assert not (folder / "nowhere").exists()
+
+
+def test_a_project_whose_private_folder_became_a_link_is_refused_by_every_command(folder: Path) -> None:
+    """The store behind it may be anybody's."""
+    scratch_repository(folder / "project")
+    environment = {"WORKLOOP_STATE": str(folder / "state")}
+    place = place_of(folder / "project", environment)
+    other = folder / "other"
+    other.mkdir()
+    (other / "workloop.toml").write_text("")
+    place.folder.parent.mkdir()
+    place.folder.symlink_to(other)
+    with pytest.raises(BadRequest) as caught:
+        load(place.repository, environment)
+    assert caught.value.code == "STATE_UNTRUSTED"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_private_folder_of_another_user_is_refused(folder: Path) -> None:
+    """Its owner could change it at any time."""
+    state = folder / "state"
+    state.mkdir(mode=0o700)
+    os.chown(state, 12345, 12345)
+    with pytest.raises(BadRequest, match="belongs to user 12345"):
+        make_private(state)
+
+
+def test_a_private_folder_in_a_work_dir_is_refused_also_through_a_link(folder: Path) -> None:
+    """A session could stop the loop, or read its tokens."""
+    project = folder / "project"
+    project.mkdir()
+    (folder / "way").symlink_to(project)
+    with pytest.raises(BadRequest) as caught:
+        make_private(folder / "way" / "state", (project,))
+    assert caught.value.code == "STATE_IN_WORK_DIR"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workloop.config import Place as ProjectPlace
-from workloop.config import Settings, find_repository, parse, place_of, read_trusted, sample
+from workloop.config import Settings, find_repository, make_private, parse, place_of, read_trusted, sample
 from workloop.domain.errors import BadRequest
 from workloop.interfaces.cli import exits, render
 from workloop.interfaces.cli.commands.campaign import refuse_remote
@@ -40,7 +40,7 @@ def run(invocation: Invocation, given: Given) -> int:
     place = place_of(repository, invocation.environment)
     branch = integration_branch(repository, str(values_of(given.options).get("branch", "")))
     made = Made([])
-    made.note("folder", new=make_folder(place.folder))
+    made.note("folder", new=make_private(place.folder, (place.repository,)))
     settings = make_settings(invocation, place, branch, made)
     differs = make_store(settings, made)
     facts: dict[str, Any] = {
@@ -76,14 +76,6 @@ def integration_branch(repository: Path, wanted: str) -> str:
             hint='git commit --allow-empty -m "first commit", then workloop init again',
         )
     return branch
-
-
-def make_folder(folder: Path) -> bool:
-    """Make the private folder, or make an existing one private; tells whether it is new."""
-    new = not folder.exists()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.chmod(0o700)
-    return new
 
 
 def config_path(invocation: Invocation, place: ProjectPlace) -> Path:
