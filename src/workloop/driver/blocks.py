@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from workloop.domain.gate import GateKey
 from workloop.domain.clock import Instant, to_text
+from workloop.domain.gate import GateKey
 from workloop.driver.situation import GateView, Halt, Snapshot, Standing, TargetView
+
+USUAL = "default"
 
 
 class Code(StrEnum):
@@ -212,5 +214,5 @@ def lift(view: GateView) -> str:
 
 def gate_name(key: GateKey) -> str:
     """Name a gate in words."""
-    parts = ", ".join(part for part in (key.account, key.tier) if part)
+    parts = ", ".join(part for part in (key.account, key.tier) if part and part != USUAL)
     return f"{key.harness} ({parts})" if parts else key.harness

@@ -1,274 +1,359 @@
-"""The loop: claim what is ready, attend to it, and wait well when there is nothing to do."""
+"""The loop: look at every target, let the scheduler choose, start what it chose, and wait well otherwise."""
 
-import uuid
+import os
+from collections.abc import Awaitable, Callable
 
 import anyio
 from anyio.abc import TaskGroup
 
-from workloop.domain.clock import SECOND_US, Instant, to_text
-from workloop.domain.errors import Fault, StoreUnavailable
-from workloop.domain.poll import Poll
-from workloop.domain.session import SessionReport
-from workloop.driver.attempt import LIMIT_UNKNOWN_US
+from workloop.domain.clock import SECOND_US, Instant, seconds_us, to_text
+from workloop.domain.errors import WorkloopError
+from workloop.domain.gate import GateKey
+from workloop.domain.suspension import Reading, gap_between
+from workloop.driver.attending import attend, take
 from workloop.driver.control import OPERATOR_STOP, Control
-from workloop.driver.handling import handle
-from workloop.driver.holding import Held, Lease, renewed
-from workloop.driver.landing import Landings
-from workloop.driver.outcomes import CONSEQUENCES, LoopEnd
-from workloop.driver.project import Project, SessionKit
-from workloop.driver.recovery import holder_prefix, recover
-from workloop.driver.report import LoopEndReason, LoopOptions, LoopReport
+from workloop.driver.desk import Desk, LoopParts, Work
+from workloop.driver.holding import Held
+from workloop.driver.keeping import land_when_due, tend_when_due
+from workloop.driver.probing import probe
+from workloop.driver.remedying import heed_answers
+from workloop.driver.report import LoopEndReason, LoopReport
+from workloop.driver.scheduler import Decision, Probe, Start, Stop, decide
 from workloop.driver.seam import run_sync
-from workloop.service.campaigns import tend
-from workloop.service.feed import changed
-from workloop.service.insights import poll
-from workloop.service.perform import perform, run_as_host
+from workloop.driver.selfclaiming import attend_own
+from workloop.driver.site import Site, problem_of, refused
+from workloop.driver.situation import Snapshot
+from workloop.driver.taking_up import take_up
 
-FAULTS_MAX = 3
 RETRY_SECONDS = 1.0
 LAND_AGAIN_SECONDS = 15.0
-TEND_SECONDS = 60.0
 SHORTEST_REST_SECONDS = 0.05
+CLOCK_SECONDS = 30.0
+HOST_SECONDS = 5.0
 
 
 class Loop:
-    """One run over one project."""
+    """One run over one or more targets."""
 
-    def __init__(self, project: Project, kit: SessionKit, options: LoopOptions, control: Control) -> None:
-        self.project = project
-        self.kit = kit
-        self.options = options
+    def __init__(self, parts: LoopParts, control: Control) -> None:
+        self.parts = parts
         self.control = control
-        self.nudged = anyio.Event()
-        self.free = list(range(1, options.parallel + 1))
-        self.live: dict[int, Lease | None] = {}
-        self.attended = 0
-        self.sessions = 0
-        self.faults = 0
-        self.paused_until: Instant | None = None
-        self.stop_reason: LoopEndReason | None = None
-        self.stop_detail = ""
-        self.landings = Landings(project=project)
-        self.landing = False
-        self.land_again_at = self.tended_at = float("-inf")
-        control.changed = self.nudge
-
-    def nudge(self) -> None:
-        """Make the loop look again."""
-        self.nudged.set()
+        self.desk = Desk(parts, control)
+        self.ends_at: Instant | None = None
+        self.clocks: Reading | None = None
 
     async def run(self) -> LoopReport:
-        """Recover, then work until there is a reason to end."""
-        await run_sync(recover, self.project)
+        """Work until there is a reason to end; a cancellation ends the sessions first, in good order."""
+        reports: list[LoopReport] = []
+        done = anyio.Event()
+
+        async def whole() -> None:
+            try:
+                with anyio.CancelScope(shield=True):
+                    reports.append(await self.run_whole())
+            finally:
+                done.set()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(whole)
+            try:
+                await done.wait()
+            except anyio.get_cancelled_exc_class():
+                self.control.force(reason="it was cancelled")
+                with anyio.CancelScope(shield=True):
+                    await done.wait()
+                raise
+        return reports[0]
+
+    async def run_whole(self) -> LoopReport:
+        """Take up what an earlier run left, take turns, and write down why it ended."""
+        desk, parts = self.desk, self.parts
+        await take_up(desk)
+        began = desk.now()
+        self.ends_at = plus(began, parts.options.run_seconds)
+        desk.book.run = await run_sync(
+            lambda: parts.journal.run_begin(pid=os.getpid(), host=parts.host, version=parts.version, at=began)
+        )
+        reason, detail = "failed", ""
+        try:
+            await self.work()
+            report = self.report()
+            reason, detail = report.reason.value, report.detail
+            return report
+        except BaseException as failed:
+            detail = f"{type(failed).__name__}: {failed}"
+            raise
+        finally:
+            with anyio.CancelScope(shield=True):
+                await desk.book.flush()
+                await run_sync(
+                    lambda: parts.journal.run_end(desk.book.run, reason=reason, detail=detail, at=desk.now())
+                )
+
+    async def work(self) -> None:
+        """Take turns, with everything beside them that keeps them awake."""
         async with anyio.create_task_group() as watchers:
-            watchers.start_soon(self.watch)
+            watchers.start_soon(self.desk.book.keep)
+            watchers.start_soon(self.control.watch)
             watchers.start_soon(self.tell_when_asked)
             watchers.start_soon(self.end_when_forced)
+            for site in self.parts.sites:
+                if site.project is not None:
+                    watchers.start_soon(self.watch, site)
             async with anyio.create_task_group() as attempts:
                 await self.turn_over(attempts)
             if not self.control.forced.is_set():
-                await run_sync(self.landings.collect)
-                await run_sync(self.landings.land_all)
+                await self.land_the_rest()
             watchers.cancel_scope.cancel()
-        return self.report()
 
-    async def watch(self) -> None:
-        """Look again whenever the store may have changed; a feed that breaks is taken up anew."""
+    async def land_the_rest(self) -> None:
+        """Land what was verified last."""
+        for site in self.parts.sites:
+            if site.landings is not None and site.failed is None:
+                await run_sync(site.landings.collect)
+                await run_sync(site.landings.land_all)
+
+    async def watch(self, site: Site) -> None:
+        """Look again whenever a target's store may have changed; a feed that breaks is taken up anew."""
+        assert site.project is not None
         while True:
             try:
-                async with changed(self.project.queue.store) as wait:
-                    while True:
-                        await wait()
-                        await self.notice()
-            except* Fault as broken:
-                self.project.tell("store", {"error": str(broken.exceptions[0])})
+                async with self.parts.changes(site.project.queue.store) as wait:
+                    await self.notice_each(site, wait)
+            except* WorkloopError as broken:
+                self.parts.tell("store", {"target": site.name, "error": str(broken.exceptions[0])})
             await anyio.sleep(RETRY_SECONDS)
 
-    async def notice(self) -> None:
-        """Let the turn look again, and end at once what is no longer ours."""
-        for lease in [lease for lease in self.live.values() if lease is not None and not lease.lost]:
-            await run_sync(lease.look, self.project.queue)
-        self.nudge()
+    async def notice_each(self, site: Site, wait: Callable[[], Awaitable[object]]) -> None:
+        """After each change let the turn look again, and end at once what is no longer ours."""
+        assert site.project is not None
+        while True:
+            await wait()
+            for work in [work for work in self.desk.live.values() if work.site is site]:
+                if work.lease is not None and not work.lease.lost:
+                    await run_sync(work.lease.look, site.project.queue)
+            self.desk.nudge()
 
     async def tell_when_asked(self) -> None:
         """Say what a request to end will wait for."""
         await self.control.asked.wait()
-        self.project.tell("draining", {"live": len(self.live), "forced": self.control.forced.is_set()})
+        self.parts.tell("draining", {"live": len(self.desk.live), "forced": self.control.forced.is_set()})
 
     async def end_when_forced(self) -> None:
         """End every running session and check when a person insists."""
         await self.control.forced.wait()
-        self.landings.stop.set()
-        for lease in self.live.values():
-            if lease is not None:
-                lease.stop.request(OPERATOR_STOP)
+        for site in self.parts.sites:
+            if site.landings is not None:
+                site.landings.stop.set()
+        for work in self.desk.live.values():
+            work.end(OPERATOR_STOP)
 
     async def turn_over(self, attempts: TaskGroup) -> None:
         """Take turns until there is a reason to end."""
-        while not self.ending():
-            self.nudged = anyio.Event()
-            began = self.project.now()
-            try:
-                looked = await run_sync(self.look)
-                took = await self.turn(attempts, looked)
-            except StoreUnavailable as gone:
-                if not gone.retryable:
-                    raise
-                self.project.tell("store", {"error": str(gone)})
-                await self.wait_at_most(RETRY_SECONDS)
-                continue
-            if not took and not self.ending():
-                await self.rest(looked, began)
+        while not self.desk.ending:
+            nudged = self.desk.nudged
+            decision = await self.turn(attempts)
+            if decision is not None and not self.desk.ending:
+                await self.rest(decision, nudged)
 
-    def look(self) -> Poll:
-        """Look what there is to claim and to land; what waits to land is left alone while a landing is under way."""
-        if not self.landing:
-            self.landings.collect()
-        return poll(self.project.queue)
+    async def turn(self, attempts: TaskGroup) -> Decision | None:
+        """Obey, look, keep house, decide and act; returns the decision when there is nothing left but to wait."""
+        self.look_at_clocks()
+        await self.control.obey()
+        if self.control.draining:
+            return None
+        await self.look()
+        for site in self.parts.sites:
+            await self.tend(site)
+            land_when_due(self.desk, site, attempts)
+        await heed_answers(self.desk)
+        while True:
+            decision = decide(self.snapshot())
+            match decision.action:
+                case Start():
+                    if await self.start(decision, decision.action, attempts):
+                        return None
+                case Probe():
+                    self.desk.book.decided(decision)
+                    self.probe(decision.action, attempts)
+                case Stop():
+                    self.desk.book.decided(decision)
+                    self.desk.stop(decision.action.reason, decision.action.detail)
+                    return decision
+                case _:
+                    self.desk.book.decided(decision)
+                    return decision
 
-    async def turn(self, attempts: TaskGroup, looked: Poll) -> bool:
-        """Do one round of upkeep, landing and claiming; tells whether anything was claimed."""
-        await self.tend_when_due(looked)
-        if self.landings.waiting and not self.landing and anyio.current_time() >= self.land_again_at:
-            self.landing = True
-            attempts.start_soon(self.land)
-        if not self.free or self.limited() or self.spent():
+    async def look(self) -> None:
+        """Look at every target's backlog at once; one that fails is skipped, one that refuses the loop ends it."""
+        async with anyio.create_task_group() as group:
+            for site in self.parts.sites:
+                group.start_soon(self.look_at, site)
+        failures = [site.failed for site in self.parts.sites if site.failed is not None]
+        hopeless = [failed for failed in failures if isinstance(failed, WorkloopError) and not failed.retryable]
+        for failed in failures:
+            if refused(failed):
+                raise failed
+        if hopeless and len(hopeless) == len(self.parts.sites):
+            raise hopeless[0]
+
+    async def look_at(self, site: Site) -> None:
+        """Look at one target; say so when it can no longer be looked at, or again."""
+        before = problem_of(site.failed)
+        await site.look()
+        problem = problem_of(site.failed)
+        if problem != before:
+            self.parts.tell("store", {"target": site.name, "error": problem or "it can be read again"})
+
+    def snapshot(self) -> Snapshot:
+        """Show the scheduler how everything stands."""
+        desk, options, now = self.desk, self.parts.options, self.desk.now()
+        keys = dict.fromkeys(key for site in self.parts.sites for key in site.kits)
+        return Snapshot(
+            now=now,
+            targets=tuple(site.view(now, desk.pause_of(site), once=options.once) for site in self.parts.sites),
+            gates=tuple(desk.gates.view(key, now, probes=self.probes(key)) for key in keys),
+            live=len(desk.live),
+            sessions_max=options.parallel,
+            host_free=self.host_free(),
+            asked_to_end=desk.control.reason if desk.control.draining else "",
+            sessions_left=None if options.sessions is None else options.sessions - desk.sessions - len(desk.live),
+            spent=self.parts.spent(),
+            ends_at=self.ends_at,
+            once=options.once,
+            busy=any(site.landing for site in self.parts.sites),
+            worked=desk.attended > 0,
+        )
+
+    def probes(self, key: GateKey) -> bool:
+        """Tell whether a gate's agent can be tried by a prompt alone; an operator's own program cannot."""
+        kits = (site.kits.get(key) for site in self.parts.sites)
+        return any(kit is not None and not kit.harness.capabilities.hands_in_head for kit in kits)
+
+    def host_free(self) -> bool:
+        """Tell whether this machine has a place for another session."""
+        most = self.parts.options.sessions_host
+        return most is None or self.parts.slots is None or len(self.parts.slots.holders()) < most
+
+    async def start(self, decision: Decision, action: Start, attempts: TaskGroup) -> bool:
+        """Give a target a session; tells whether there was an item, and a place on this machine, for it."""
+        site = self.site(action.target)
+        work = Work(slot=self.desk.free[0], site=site, gate=action.gate, tries=action.tries)
+        if not self.hold_place(work):
+            site.emptied()
             return False
-        held = await self.take(looked)
-        if held is not None:
-            slot = self.free.pop(0)
-            self.live[slot] = None
-            attempts.start_soon(self.attend, held, slot)
+        if site.project is None:
+            self.desk.enter(work)
+            self.desk.book.decided(decision)
+            attempts.start_soon(attend_own, self.desk, work)
             return True
-        if self.options.once and not self.live and not self.landing:
-            self.stop(LoopEndReason.DRAINED if self.attended else LoopEndReason.NOTHING, "nothing more is claimable")
-        return False
-
-    async def tend_when_due(self, looked: Poll) -> None:
-        """Keep the campaign's house: lapsed claims at once, old answers now and then."""
-        if looked.stale_claimable or anyio.current_time() >= self.tended_at + TEND_SECONDS:
-            await run_sync(run_as_host, self.project.queue, self.project.host, "tend", tend)
-            self.tended_at = anyio.current_time()
-
-    async def land(self) -> None:
-        """Land what waits, beside the sessions; what could not land yet is tried again a little later."""
-        try:
-            settled = await run_sync(self.landings.land_all)
-        finally:
-            self.landing = False
-        pause = min(LAND_AGAIN_SECONDS, self.options.idle_poll_seconds)
-        self.land_again_at = float("-inf") if settled else anyio.current_time() + pause
-        self.nudge()
-
-    def spent(self) -> bool:
-        """Tell whether no further session may begin, and end when that holds for good."""
-        most = self.options.sessions
-        if most is None or self.sessions + len(self.live) < most:
+        held = await self.claim(work)
+        if held is None:
             return False
-        if not self.live:
-            self.stop(LoopEndReason.SESSIONS, f"{self.sessions} sessions were spent")
+        self.desk.enter(work)
+        self.desk.book.decided(decision, held.key, held.session_id)
+        attempts.start_soon(attend, self.desk, work, held)
         return True
 
-    async def take(self, looked: Poll) -> Held | None:
-        """Claim the next item for a session that does not exist yet; no session starts without work."""
-        if looked.paused or not (looked.claimable or looked.stale_claimable):
-            return None
-        session_id = str(uuid.UUID(int=self.project.ids.bits(128), version=4))
-        arguments = {
-            "holder": f"{holder_prefix(self.project)}{self.free[0]}",
-            "executor": session_id,
-            "request_id": session_id,
-        }
-        answer = await run_sync(perform, self.project.queue, self.project.host, "claim", arguments)
-        if answer["item"] is None:
-            return None
-        held = Held.from_answer(answer, session_id)
-        self.project.tell("claimed", {"key": held.key, "role": held.role, "attempt": held.attempt})
+    async def claim(self, work: Work) -> Held | None:
+        """Claim an item; a store that fails now is this target's affair, and the others go on."""
+        held = None
+        try:
+            held = await take(self.desk, work)
+        except WorkloopError as failed:
+            self.fail(work.site, failed)
+        else:
+            if held is None:
+                work.site.emptied()
+        finally:
+            if held is None and work.hold is not None:
+                work.hold.release()
         return held
 
-    async def attend(self, held: Held, slot: int) -> None:
-        """See one claim through to its end; a fault gives the item back and never ends the loop by itself."""
+    async def tend(self, site: Site) -> None:
+        """Keep a campaign's house; a store that fails now is this target's affair."""
         try:
-            async with renewed(self.project.queue, self.project.host, held) as lease:
-                self.live[slot] = lease
-                if self.ending():
-                    lease.stop.request(OPERATOR_STOP)
-                handled = await handle(self.project, self.kit, lease, self.faults)
-            if handled.remedy:
-                self.stop(LoopEndReason.HARNESS, handled.remedy)
-            elif handled.fault:
-                self.count_fault(handled.fault)
-            else:
-                self.attended += 1
-                self.faults = 0
-            if handled.report is not None:
-                self.sessions += 1
-                self.heed(handled.report)
-        finally:
-            self.live.pop(slot)
-            self.free.append(slot)
-            self.free.sort()
-            self.nudge()
+            await tend_when_due(site)
+        except WorkloopError as failed:
+            self.fail(site, failed)
 
-    def count_fault(self, fault: str) -> None:
-        """End the loop when too many attempts in a row failed on this side."""
-        self.faults += 1
-        if self.faults >= FAULTS_MAX:
-            self.stop(LoopEndReason.FAULTS, f"{self.faults} attempts in a row failed on this side: {fault}")
+    def fail(self, site: Site, failed: WorkloopError) -> None:
+        """Skip a target whose store failed until it can be looked at again."""
+        if refused(failed):
+            raise failed
+        site.fail(failed)
+        self.parts.tell("store", {"target": site.name, "error": str(failed)})
 
-    def heed(self, report: SessionReport) -> None:
-        """Draw the loop's own consequence of a session's class."""
-        match CONSEQUENCES[report.session_class].loop:
-            case LoopEnd.PAUSE:
-                until = report.reset_at or Instant(self.project.now() + LIMIT_UNKNOWN_US)
-                self.paused_until = until
-                self.project.tell("limited", {"until": to_text(until), "detail": report.detail})
-            case LoopEnd.STOP:
-                remedy = CONSEQUENCES[report.session_class].next_action
-                self.stop(LoopEndReason.HARNESS, f"{report.session_class}: {report.detail}; {remedy}")
-            case LoopEnd.NEXT:
+    def probe(self, action: Probe, attempts: TaskGroup) -> None:
+        """Try a shut gate with a short session."""
+        site = self.site(action.target)
+        if action.gate not in site.kits:
+            site = next(site for site in self.parts.sites if action.gate in site.kits)
+        work = Work(slot=self.desk.free[0], site=site, gate=action.gate, tries=action.gate)
+        if self.hold_place(work):
+            self.desk.enter(work)
+            attempts.start_soon(probe, self.desk, work)
+
+    def hold_place(self, work: Work) -> bool:
+        """Take one of this machine's places for a session, where they are counted."""
+        most = self.parts.options.sessions_host
+        if most is None or self.parts.slots is None:
+            return True
+        work.hold = self.parts.slots.take(most, work.site.name)
+        return work.hold is not None
+
+    def site(self, name: str) -> Site:
+        """Return a target by name."""
+        return next(site for site in self.parts.sites if site.name == name)
+
+    async def rest(self, decision: Decision, nudged: anyio.Event) -> None:
+        """Wait for a change, a person, or the next time something is due, by the wall clock, however it jumps."""
+        wall, began = decision.next_wake, anyio.current_time()
+        longest = began + self.longest_rest()
+        while not nudged.is_set():
+            seconds = longest - anyio.current_time()
+            if wall is not None:
+                seconds = min(seconds, (wall - self.desk.now()) / SECOND_US)
+            if seconds <= 0 and anyio.current_time() > began:
                 return
+            self.look_at_clocks()
+            with anyio.move_on_after(min(CLOCK_SECONDS, max(SHORTEST_REST_SECONDS, seconds))):
+                await nudged.wait()
 
-    def limited(self) -> bool:
-        """Tell whether a usage limit still holds; a run that is to end by itself does not wait for its reset."""
-        if self.paused_until is not None and self.project.now() >= self.paused_until:
-            self.paused_until = None
-        if self.paused_until is None:
-            return False
-        if self.options.once and not self.live:
-            self.stop(LoopEndReason.LIMITED, f"the usage limit holds until {to_text(self.paused_until)}")
-        return True
+    def look_at_clocks(self) -> None:
+        """Say so when the machine slept or its clock was moved; whatever is due is found by the wall clock anyway."""
+        if self.parts.clocks is None:
+            return
+        before, self.clocks = self.clocks, self.parts.clocks()
+        gap = gap_between(before, self.clocks) if before is not None else None
+        if gap is not None:
+            seconds = gap.duration_us // SECOND_US
+            said = {"seconds": seconds, "before": to_text(gap.before), "after": to_text(gap.after)}
+            self.parts.tell(gap.kind.value, said)
 
-    async def rest(self, looked: Poll, began: Instant) -> None:
-        """Wait for a change, a person, or the next time something is due; what was due before is not ours to take."""
-        seconds = self.options.idle_poll_seconds
-        if self.landings.waiting:
+    def longest_rest(self) -> float:
+        """Return after how many seconds a look is due in any case."""
+        seconds = self.parts.options.idle_poll_seconds
+        if any(site.landings is not None and site.landings.waiting for site in self.parts.sites):
             seconds = min(seconds, LAND_AGAIN_SECONDS)
-        instants = [at for at in (looked.next_wake, self.paused_until) if at is not None and at > began]
-        if instants:
-            seconds = min(seconds, max(SHORTEST_REST_SECONDS, (min(instants) - self.project.now()) / SECOND_US))
-        await self.wait_at_most(seconds)
-
-    async def wait_at_most(self, seconds: float) -> None:
-        """Wait until nudged, but no longer than this."""
-        with anyio.move_on_after(seconds):
-            await self.nudged.wait()
-
-    def stop(self, reason: LoopEndReason, detail: str) -> None:
-        """End the loop for a reason of its own; the first one stands."""
-        if self.stop_reason is None:
-            self.stop_reason, self.stop_detail = reason, detail
-
-    def ending(self) -> bool:
-        """Tell whether nothing more is to be claimed."""
-        return self.control.draining or self.stop_reason is not None
+        if self.parts.options.sessions_host is not None:
+            seconds = min(seconds, HOST_SECONDS)
+        waits = [site.look_at - anyio.current_time() for site in self.parts.sites if site.failed is not None]
+        return min([seconds, *(max(RETRY_SECONDS, wait) for wait in waits)])
 
     def report(self) -> LoopReport:
         """Say what the run did."""
+        desk, control = self.desk, self.control
+        asked = LoopEndReason.HALTED if control.halted else LoopEndReason.STOPPED
         return LoopReport(
-            reason=self.stop_reason or LoopEndReason.STOPPED,
-            attended=self.attended,
-            sessions=self.sessions,
-            detail=self.stop_detail,
-            signal_number=self.control.signal_number,
+            reason=desk.stop_reason or asked,
+            attended=desk.attended,
+            sessions=desk.sessions,
+            detail=desk.stop_detail or (control.reason if control.halted else ""),
+            signal_number=control.signal_number,
         )
+
+
+def plus(began: Instant, seconds: float | None) -> Instant | None:
+    """Return an instant so many seconds later."""
+    return None if seconds is None else Instant(began + seconds_us(seconds))

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from workloop.config import PhaseConfig
 from workloop.domain.clock import Clock, Instant
 from workloop.domain.gate import GateKey
 from workloop.domain.grants import Actor, Grant
 from workloop.domain.ids import IdSource
+from workloop.domain.progress import BrakePolicy
 from workloop.domain.session import SessionReport
 from workloop.driver.endpoint import SessionEndpoint
 from workloop.driver.oversight import Oversight, Unwatched
@@ -45,7 +47,8 @@ class SessionKit:
     """What sessions are started with: the agent, its way to the queue, clocks, caps and visible variables.
 
     `gate` is whose account it uses, `oversight` the loop above, `crew` the kits of all agents for phases of their own,
-    by harness and tier, and `mcp_config` the operator's own file of MCP servers for this agent.
+    by harness and tier, and `mcp_config` the operator's own file of MCP servers for this agent. With `phases` a work
+    item is built by several sessions, one after the other.
     """
 
     harness: Harness
@@ -55,6 +58,7 @@ class SessionKit:
     oversight: Oversight = field(default_factory=Unwatched)
     crew: "Callable[[str, str], SessionKit] | None" = None
     mcp_config: Path | None = None
+    phases: tuple[PhaseConfig, ...] = ()
     limits: SessionLimits = field(default_factory=SessionLimits)
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     model: str | None = None
@@ -74,6 +78,7 @@ class Project:
     tell: Tell
     principal: str = "host"
     check_environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    brake: BrakePolicy = field(default_factory=BrakePolicy)
 
     @property
     def host(self) -> Actor:

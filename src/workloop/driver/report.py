@@ -6,9 +6,10 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopOptions:
-    """When the loop ends by itself, and how much it does at once; the poll is in seconds.
+    """When the loop ends by itself, and how much it does at once; the poll and the run's time are in seconds.
 
-    A dry run says what would be claimed and changes nothing.
+    `parallel` caps the loop's sessions, `sessions_host` those of all loops on this machine. A dry run says what would
+    be claimed and changes nothing.
     """
 
     once: bool = False
@@ -16,6 +17,8 @@ class LoopOptions:
     parallel: int = 1
     idle_poll_seconds: float = 60.0
     dry_run: bool = False
+    run_seconds: float | None = None
+    sessions_host: int | None = None
 
 
 class LoopEndReason(StrEnum):

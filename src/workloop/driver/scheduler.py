@@ -7,8 +7,8 @@ stays eligible waits for at most one session of each other target, N - 1 of them
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workloop.domain.gate import GateKey
 from workloop.domain.clock import Instant, to_text
+from workloop.domain.gate import GateKey
 from workloop.driver.blocks import Block, Code, blocks, gate_name, opens, usable
 from workloop.driver.report import LoopEndReason
 from workloop.driver.situation import Snapshot, Standing, TargetView

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from workloop.domain.gate import GateKey
 from workloop.domain.clock import Instant
+from workloop.domain.gate import GateKey
 from workloop.domain.poll import Poll
 
 

@@ -43,14 +43,14 @@ class Invocation(NamedTuple):
             raise BadRequest("NO_FOLDER", f"{folder} is not a folder", hint="name a folder of the project with -C")
         return folder
 
-    def settings(self) -> "Settings":
-        """Read the project's settings."""
+    def settings(self, *, whole: bool = False) -> "Settings":
+        """Read the project's settings; with whole, those of the loop, whatever projects it is about."""
         from workloop.config import load
 
         environment = dict(self.environment)
         if self.campaign:
             environment["WORKLOOP_CAMPAIGN"] = self.campaign
-        return load(self.start(), environment, Path(self.config) if self.config else None)
+        return load(self.start(), environment, Path(self.config) if self.config else None, whole=whole)
 
     def client(self) -> "Client":
         """Return who answers actions: the loop that WORKLOOP_URL names, else the project's own store."""

@@ -31,14 +31,16 @@ def run(invocation: Invocation, given: Given) -> int:
     from workloop.domain.reader import Reader
     from workloop.driver.report import LoopOptions
 
-    settings = invocation.settings()
+    settings = invocation.settings(whole=True)
     reader = Reader(values_of(given.options))
     chosen = LoopOptions(
         once=reader.flag("once"),
-        sessions=reader.whole("sessions", default=0, lowest=1, highest=1_000_000) or None,
+        sessions=reader.whole("sessions", default=0, lowest=1, highest=1_000_000) or settings.loop.max_iterations,
         parallel=reader.whole("parallel", default=settings.loop.sessions_max, lowest=1, highest=64),
         idle_poll_seconds=settings.loop.idle_poll_interval,
         dry_run=reader.flag("dry_run"),
+        run_seconds=settings.loop.run_seconds_max,
+        sessions_host=settings.loop.sessions_max_host,
     )
 
     def tell(event: str, facts: Mapping[str, Any]) -> None:

@@ -1,0 +1,205 @@
+"""What a loop is to be, before it runs: its settings, agents and targets, put together piece by piece."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from anyio.abc import TaskStatus
+
+from workloop.config import ActiveHours, DriverConfig, Place, Settings
+from workloop.config.harnesses import ACCOUNT, TIER_DEFAULT
+from workloop.domain.gate import GateKey
+from workloop.domain.grants import Actor
+from workloop.driver.endpoint import SessionEndpoint
+from workloop.driver.gitshop import GitShop
+from workloop.driver.project import Project, SessionKit, Tell
+from workloop.driver.report import LoopOptions
+from workloop.driver.site import Site
+from workloop.driver.situation import Halt
+from workloop.driver.target import Target
+from workloop.runner.command import safe_environment
+from workloop.runner.gitfacts import commit_identity
+from workloop.runner.harness.port import Harness, McpEndpoint
+from workloop.runner.repository import open_repository
+from workloop.runner.session import run_session
+from workloop.runner.watch import SessionLimits
+from workloop.service.call import Queue
+from workloop.store.system import SystemClock, SystemIds
+from workloop.wiring.harnesses import make_harnesses, session_environment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aim:
+    """One target with what only the settings say of it; `folder` is its project's private folder."""
+
+    target: Target
+    folder: Path
+    place: Place | None = None
+    integration_branch: str = ""
+    hours: ActiveHours | None = None
+    sessions_max: int | None = None
+    paused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A loop before it runs: settings, agents by name, targets, and who hears of it."""
+
+    config: DriverConfig
+    folder: Path
+    harnesses: Mapping[str, Harness]
+    aims: tuple[Aim, ...]
+    options: LoopOptions
+    tell: Tell
+    operator: Actor
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+
+def plan_of(settings: Settings, options: LoopOptions, queues: Sequence[Queue], tell: Tell, operator: Actor) -> Plan:
+    """Plan a loop from settings; the queues are those of its targets, in order."""
+    loop = settings.loop
+    aims = [
+        Aim(
+            target=Target(
+                target.name,
+                None,
+                target.place.repository,
+                target.config.mcp_config_path,
+                target.config.mcp_config_paths,
+                queue=queue,
+            ),
+            folder=target.place.folder,
+            place=target.place,
+            integration_branch=target.config.integration_branch or loop.integration_branch,
+            hours=target.config.active_hours or loop.active_hours,
+            sessions_max=target.config.sessions_max or loop.sessions_max_target,
+            paused=target.config.paused,
+        )
+        for target, queue in zip(settings.targets, queues, strict=True)
+    ]
+    harnesses = make_harnesses(loop, settings.folder)
+    return Plan(
+        config=loop,
+        folder=settings.folder,
+        harnesses=harnesses,
+        aims=tuple(aims),
+        options=options,
+        tell=tell,
+        operator=operator,
+    )
+
+
+def opening_gate(config: DriverConfig) -> GateKey:
+    """Return whose account the first session of an item uses."""
+    first = config.phases[0] if config.phases else None
+    return gate_of(config, first.harness if first is not None else "", first.tier if first is not None else "")
+
+
+def gate_of(config: DriverConfig, harness: str, tier: str) -> GateKey:
+    """Return the gate of one harness and tier; an empty name is the loop's own harness."""
+    name = harness or config.harness
+    block = config.harnesses.get(name)
+    return GateKey(harness=name, account=block.account if block is not None else ACCOUNT, tier=tier or TIER_DEFAULT)
+
+
+def site_of(plan: Plan, aim: Aim, endpoint: SessionEndpoint | None, tell: Tell) -> Site:
+    """Put one target together with its project and its agents."""
+    project = make_project(plan, aim, tell) if aim.target.queue is not None else None
+    tools = endpoint if endpoint is not None else Unserved()
+    kits = Kits(plan, aim, tools)
+    first = plan.config.phases[0] if plan.config.phases else None
+    opening = kits.kit(first.harness, first.tier) if first is not None else kits.kit("", "")
+    crowd = aim.sessions_max if project is not None else min(aim.sessions_max or 1, 1)
+    return Site(
+        target=aim.target,
+        kits={opening.gate: opening},
+        project=project,
+        hours=aim.hours,
+        sessions_max=crowd,
+        paused=halt_of(aim.paused),
+    )
+
+
+def halt_of(reason: str) -> Halt | None:
+    """Return the pause that settings ask for."""
+    return Halt(reason=reason) if reason else None
+
+
+def make_project(plan: Plan, aim: Aim, tell: Tell) -> Project:
+    """Put together what the loop works with in one project; raises a Refusal when its repository cannot be used."""
+    assert aim.target.queue is not None
+    repository = open_repository(aim.target.work_dir, aim.folder / "git", aim.integration_branch or None)
+    several = len(plan.aims) > 1
+
+    def named(kind: str, facts: Mapping[str, Any]) -> None:
+        """Say which target something is about, where there are several."""
+        tell(kind, {"target": aim.target.name, **facts} if several else facts)
+
+    return Project(
+        queue=aim.target.queue,
+        workshop=GitShop(repository),
+        folder=aim.folder,
+        clock=SystemClock(),
+        ids=SystemIds(),
+        tell=named,
+        principal=f"loop:{plan.config.harness}",
+        check_environment=dict(plan.environment),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Kits:
+    """The agents of one target, each made when it is asked for."""
+
+    plan: Plan
+    aim: Aim
+    endpoint: SessionEndpoint
+
+    def kit(self, harness: str, tier: str) -> SessionKit:
+        """Return what sessions of one harness and tier are started with; an empty name is the loop's own harness."""
+        config, aim = self.plan.config, self.aim
+        name = harness or config.harness
+        block = config.harnesses.get(name)
+        visible = visible_to(config, name, self.plan.environment)
+        return SessionKit(
+            harness=self.plan.harnesses[name],
+            run=run_session,
+            endpoint=self.endpoint,
+            gate=gate_of(config, harness, tier),
+            crew=self.kit,
+            mcp_config=aim.target.mcp_config_for(name) or (block.mcp_config if block is not None else None),
+            phases=config.phases,
+            limits=SessionLimits(
+                wall_seconds=config.bounds.wall_seconds,
+                quiet_seconds=config.bounds.silent_seconds,
+                progress_seconds=config.bounds.idle_seconds,
+            ),
+            environment={**commit_identity(aim.target.work_dir), **visible},
+            model=block.model_for(tier) if block is not None else None,
+            turns_max=block.turns_max if block is not None else None,
+            cost_micros_max=block.cost_micros_max if block is not None else None,
+        )
+
+
+def visible_to(config: DriverConfig, name: str, source: Mapping[str, str]) -> dict[str, str]:
+    """Return what a harness's sessions see of the environment; of one that no settings describe, the usual few."""
+    if name in config.harnesses:
+        return session_environment(config, name, source)
+    return {**safe_environment(source), **{word: source[word] for word in config.environment if word in source}}
+
+
+class Unserved:
+    """The endpoint of a loop without a queue of ours: its sessions bring their own way to their backlog."""
+
+    async def serve(self, *, task_status: TaskStatus[str]) -> None:
+        """Serve nothing."""
+        task_status.started("")
+
+    def admit(self, actor: object, queue: object = None, *, over_mcp: bool = True) -> McpEndpoint:
+        """Give out no token."""
+        raise AssertionError("no session of this loop has a queue of ours")
+
+    def dismiss(self, endpoint: object) -> None:
+        """Take back nothing."""

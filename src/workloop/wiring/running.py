@@ -1,0 +1,205 @@
+"""How a loop is put together from settings or from what a Python program gives, and run until it ends."""
+
+import json
+import socket
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import anyio
+
+from workloop import __version__
+from workloop.config import Settings
+from workloop.config.validation import validate
+from workloop.domain.errors import IntegrityFault, StoreUnavailable
+from workloop.domain.gate import Gate, GatePolicy, OnLimit
+from workloop.domain.redaction import Redactor, secrets_in
+from workloop.domain.settings import read_settings
+from workloop.driver.control import Control
+from workloop.driver.desk import LoopParts
+from workloop.driver.endpoint import SessionEndpoint
+from workloop.driver.loop import Loop
+from workloop.driver.preview import Prospect, preview
+from workloop.driver.project import Tell
+from workloop.driver.recovery import only_loop
+from workloop.driver.report import LoopOptions, LoopReport
+from workloop.driver.situation import Halt
+from workloop.driver.switches import FileSwitches, pauses_in
+from workloop.runner.awake import keep_awake, read_clocks
+from workloop.runner.harness.files import write_private
+from workloop.runner.pidfile import end_leftovers
+from workloop.service.call import Queue
+from workloop.store.system import SystemClock, SystemIds
+from workloop.wiring import LateProbe, open_store, operator, remark_unapplied
+from workloop.wiring.journal import host_slots, open_journal, read_journal
+from workloop.wiring.planning import Plan, opening_gate, plan_of, site_of
+
+MakeEndpoint = Callable[[Queue], SessionEndpoint]
+
+
+def run_settings(settings: Settings, options: LoopOptions, make_endpoint: MakeEndpoint, tell: Tell) -> LoopReport:
+    """Run the loop that settings describe."""
+    for target in settings.targets:
+        read_settings(target.campaign_table)
+    if options.dry_run:
+        return preview_settings(settings, options, tell)
+    with ExitStack() as opened, sole([settings.folder, *(target.place.folder for target in settings.targets)]):
+        queues: list[Queue] = []
+        for target in settings.targets:
+            probe = LateProbe(target.place.repository, target.config.integration_branch or None)
+            store = open_store(target.place, check=True)
+            opened.callback(store.close)
+            queues.append(Queue(store=store, ids=SystemIds(), slug=target.campaign, probe=probe))
+            remark_unapplied(queues[-1], read_settings(target.campaign_table), tell)
+        plan = plan_of(settings, options, queues, tell, operator())
+        return anyio.run(lambda: run_plan(plan, make_endpoint, signals=True))
+
+
+def preview_settings(settings: Settings, options: LoopOptions, tell: Tell) -> LoopReport:
+    """Tell what the loop would do now; nothing is written."""
+    with ExitStack() as opened:
+        prospects: list[Prospect] = []
+        now = SystemClock().now()
+        pauses = pauses_in(settings.folder)
+        for target in settings.targets:
+            store = open_store(target.place, read_only=True)
+            opened.callback(store.close)
+            queue = Queue(store=store, ids=SystemIds(), slug=target.campaign)
+            remark_unapplied(queue, read_settings(target.campaign_table), tell)
+            hours = target.config.active_hours or settings.loop.active_hours
+            prospects.append(
+                Prospect(
+                    name=target.name,
+                    queue=queue,
+                    gate=opening_gate(settings.loop),
+                    pause=pauses.get(target.name)
+                    or (Halt(reason=target.config.paused) if target.config.paused else None),
+                    opens_at=None if hours is None or hours.open_at(now) else hours.opens(now),
+                    sessions_max=target.config.sessions_max,
+                )
+            )
+        return preview(prospects, known_gates(settings), now, tell)
+
+
+def known_gates(settings: Settings) -> list[Gate]:
+    """Return the gates that an earlier run wrote down; none before the first one."""
+    try:
+        journal = read_journal(settings)
+    except StoreUnavailable:
+        return []
+    try:
+        return journal.gates()
+    finally:
+        journal.close()
+
+
+@contextmanager
+def sole(folders: Sequence[Path]) -> Generator[None]:
+    """Hold the locks of a loop's folder and of every project in it, so that nobody else drives any of them."""
+    with ExitStack() as locks:
+        for folder in sorted(set(folders)):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            locks.enter_context(only_loop(folder))
+        yield
+
+
+async def run_plan(plan: Plan, make_endpoint: MakeEndpoint, *, signals: bool) -> LoopReport:
+    """Check a plan and run it to its end, under its locks; with signals, Ctrl-C and SIGTERM end it in good order."""
+    validate(plan.config, {name: h.capabilities for name, h in plan.harnesses.items()}, [a.target for a in plan.aims])
+    redactor = Redactor(secrets_in(plan.environment))
+
+    def tell(kind: str, facts: Mapping[str, Any]) -> None:
+        """Say what the loop does, without the secrets that are known."""
+        plan.tell(kind, redactor.facts(facts))
+
+    with ExitStack() as held:
+        journal = open_journal(plan.folder, lambda fault, path: tell("journal", told_of(fault, path)))
+        held.callback(journal.close)
+        if plan.config.keep_awake:
+            kept = held.enter_context(keep_awake(plan.environment))
+            tell("awake", {"held": kept.held, "detail": kept.detail})
+        control = Control(switches=FileSwitches(plan.folder))
+        endpoint = endpoint_for(plan, make_endpoint)
+        parts = LoopParts(
+            sites=tuple(site_of(plan, aim, endpoint, tell) for aim in plan.aims),
+            folder=plan.folder,
+            journal=journal,
+            clock=SystemClock(),
+            ids=SystemIds(),
+            tell=tell,
+            end_session=end_session,
+            options=plan.options,
+            policy=GatePolicy(on_limit=OnLimit(plan.config.on_limit.value)),
+            slots=host_slots(plan.environment),
+            clocks=lambda: read_clocks(SystemClock()),
+            version=__version__,
+            host=socket.gethostname(),
+        )
+        return await serve_and_run(plan, parts, control, endpoint, signals=signals)
+
+
+def told_of(fault: IntegrityFault, path: Path) -> dict[str, str]:
+    """Say that a journal was beyond use."""
+    return {"error": str(fault), "kept": str(path)}
+
+
+def end_session(folder: Path) -> tuple[int, ...]:
+    """Kill what a session left running; returns the processes that would not die."""
+    return tuple(left.pid for left in end_leftovers(folder) if not left.dead)
+
+
+def endpoint_for(plan: Plan, make_endpoint: MakeEndpoint) -> SessionEndpoint | None:
+    """Return what lets the sessions of queues of ours reach them; None when there is no such queue."""
+    queue = next((aim.target.queue for aim in plan.aims if aim.target.queue is not None), None)
+    return make_endpoint(queue) if queue is not None else None
+
+
+def publish_all(plan: Plan, endpoint: SessionEndpoint, url: str, tell: Tell) -> None:
+    """Write down, in each project's private folder, how people reach the running loop there; for their eyes only."""
+    for aim in plan.aims:
+        if aim.place is None or aim.target.queue is None:
+            continue
+        token = endpoint.admit(plan.operator, aim.target.queue, over_mcp=False).token
+        write_private(aim.place.operator_token, token + "\n")
+        facts = {"url": url, "token_file": str(aim.place.operator_token)}
+        write_private(aim.place.endpoint, json.dumps(facts) + "\n")
+        tell("serving", facts)
+
+
+def unpublish_all(plan: Plan) -> None:
+    """Take back what publish_all wrote."""
+    for aim in plan.aims:
+        if aim.place is not None:
+            aim.place.endpoint.unlink(missing_ok=True)
+            aim.place.operator_token.unlink(missing_ok=True)
+
+
+async def serve_and_run(
+    plan: Plan, parts: LoopParts, control: Control, endpoint: SessionEndpoint | None, *, signals: bool
+) -> LoopReport:
+    """Serve the endpoint, say where it is, and run the loop on it."""
+    reports: list[LoopReport] = []
+    try:
+        async with anyio.create_task_group() as services:
+            if signals:
+                services.start_soon(control.listen)
+            if endpoint is not None:
+                url = await services.start(endpoint.serve)
+                publish_all(plan, endpoint, url, parts.tell)
+            try:
+                reports.append(await Loop(parts, control).run())
+            finally:
+                unpublish_all(plan)
+                services.cancel_scope.cancel()
+    except BaseExceptionGroup as failures:
+        raise first_of(failures) from failures
+    return reports[0]
+
+
+def first_of(error: BaseException) -> BaseException:
+    """Return the first error inside nested groups, which is the one to tell."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    group = cast("BaseExceptionGroup[BaseException]", error)
+    return first_of(group.exceptions[0])
