@@ -23,7 +23,7 @@ from workloop.domain.grants import ALLOWED, Grant
 from workloop.domain.item import OPEN, TERMINAL, State
 from workloop.domain.settings import read_settings
 from workloop.domain.transitions import TRANSITIONS, Move
-from workloop.driver.outcomes import CONSEQUENCES
+from workloop.driver.outcomes import OUTCOMES
 from workloop.interfaces.cli.exits import BY_KIND, MEANINGS, UNEXPECTED
 from workloop.service.actions import ACTIONS
 from workloop.service.arguments import ARGUMENTS
@@ -264,8 +264,11 @@ def default_of(key: str) -> str:
 
 def classes() -> str:
     """List what the end of a session means."""
-    rows = [(f"`{kind}`", f"`{row.item}`", f"`{row.loop}`", row.next_action) for kind, row in CONSEQUENCES.items()]
-    return table(("class", "item", "loop", "what the next attempt is told"), rows)
+    rows = [
+        (f"`{end}`", f"`{row.counter}`", f"`{row.item}`", f"`{row.gate}`", f"`{row.loop}`", row.next_action)
+        for end, row in OUTCOMES.items()
+    ]
+    return table(("end", "counted as", "item", "account", "loop", "what the next attempt, or a person, is told"), rows)
 
 
 PARTS: Mapping[str, Callable[[], str]] = {

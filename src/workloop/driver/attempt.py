@@ -1,169 +1,201 @@
-"""How one session is run under a claim, and how its claim ends when the session did not settle it."""
+"""What follows a session while its claim is held: a nudge, a wait and another try, or a successor it asked for."""
 
-import json
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 import anyio
 
-from workloop.domain.clock import Instant, to_text
-from workloop.domain.contract import contract_values
-from workloop.domain.errors import Refusal, StoreUnavailable
-from workloop.domain.grants import Actor, Grant
-from workloop.domain.session import SessionClass, SessionEvent, SessionReport
-from workloop.driver.events import told
-from workloop.driver.holding import AGAIN_SECONDS, Held, Lease, Standing, standing
-from workloop.driver.outcomes import CONSEQUENCES, ItemEnd
+from workloop.domain.clock import SECOND_US
+from workloop.domain.gate import Entry, produced
+from workloop.domain.handoff import Handoff, HandoffRefused, read_handoff
+from workloop.domain.resumption import back_off_us
+from workloop.driver.handingon import Chain, admitted
+from workloop.driver.holding import Lease
+from workloop.driver.insisting import settled
+from workloop.driver.outcomes import EndClass, end_class, guessed
 from workloop.driver.project import Project, SessionKit
-from workloop.driver.seam import run_sync
-from workloop.runner.harness.files import write_private
-from workloop.runner.harness.port import LaunchRequest
-from workloop.service.call import OutcomeProbe
-from workloop.service.perform import perform, run_as_host
-from workloop.service.settling import forfeit
+from workloop.driver.starting import Ended, Scene, Turn, start
 
-BACK_OFF_US = 30_000_000
-LIMIT_UNKNOWN_US = 15 * 60_000_000
-NOTE_NAME = "claim.json"
-NOT_SETTLED = "the session ended without settling"
-
-P = ParamSpec("P")
-R = TypeVar("R")
+SILENT_MAX: Final = 3
+GUESSES_MAX: Final = 2
+TRIES_MAX: Final = 8
+ACCOUNTS_DOING: Final = frozenset(
+    {EndClass.LIMITED, EndClass.TRANSIENT, EndClass.AUTH, EndClass.BILLING, EndClass.MODEL_MISSING, EndClass.STOPPED}
+)
+"""Ends that say nothing about whether a conversation could still be gone on with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
-    """Where a session works and what it is told; a verifier may not write."""
+class Words:
+    """What the sessions of a share are told: at the beginning, when they go on, when they forgot to end, and in which
+    frame a session's own words reach its successor.
+    """
 
-    cwd: Path
-    prompt: str
-    probe: OutcomeProbe | None = None
-    read_only: bool = False
-
-
-async def run(project: Project, kit: SessionKit, lease: Lease, scene: Scene) -> SessionReport:
-    """Run one session with its own token; every process of it is dead when this returns."""
-    held = lease.held
-    folder = project.sessions / held.session_id
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    item_file = write_private(folder / "item.json", json.dumps(item_facts(held)))
-    write_private(folder / NOTE_NAME, json.dumps(claim_note(held, scene)))
-    worker = Actor(principal=f"session:{held.session_id}", grant=Grant.SESSION, token=held.token)
-    over_mcp = kit.harness.capabilities.per_run_mcp
-    endpoint = kit.endpoint.admit(worker, replace(project.queue, probe=scene.probe), over_mcp=over_mcp)
-    request = LaunchRequest(
-        prompt=scene.prompt,
-        cwd=scene.cwd,
-        session_dir=folder,
-        session_id=held.session_id,
-        environment=kit.environment,
-        endpoint=endpoint,
-        item_file=item_file,
-        model=kit.model,
-        turns_max=kit.turns_max,
-        cost_micros_max=kit.cost_micros_max,
-        read_only=scene.read_only,
-    )
-
-    async def sink(event: SessionEvent) -> None:
-        project.tell("agent", {"key": held.key, **told(event)})
-
-    project.tell("session", {"key": held.key, "role": held.role, "session": held.session_id})
-    try:
-        report = await kit.run(kit.harness, request, limits=kit.limits, clock=project.clock, sink=sink, stop=lease.stop)
-    finally:
-        kit.endpoint.dismiss(endpoint)
-    write_private(folder / NOTE_NAME, json.dumps({**claim_note(held, scene), "ended": True}))
-    project.tell("ended", {"key": held.key, "class": report.session_class.value, "detail": report.detail})
-    return report
+    brief: str
+    go_on: str = ""
+    nudge: str = ""
+    frame: tuple[str, str] | None = None
 
 
-def item_facts(held: Held) -> dict[str, Any]:
-    """Return the facts of an item that a program may read from a file."""
-    contract = contract_values(held.contract)
-    candidate = held.contract.candidate
-    return {
-        "key": held.key,
-        "role": held.role,
-        "attempt": held.attempt,
-        "root": held.root,
-        "contract": contract,
-        "contract_hash": held.contract_hash,
-        "candidate": None if candidate is None else {"sha": candidate.ref, "round": candidate.round},
-    }
+@dataclass(slots=True, kw_only=True)
+class Tries:
+    """Passing failures in a row under one claim: in all, without any usage report, and merely guessed to be passing."""
+
+    total: int = 0
+    silent: int = 0
+    guesses: int = 0
+
+    def count(self, ended: Ended) -> None:
+        """Count one more."""
+        self.total += 1
+        self.silent = 0 if ended.report.usage_reported else self.silent + 1
+        self.guesses += guessed(ended.report)
+
+    @property
+    def spent(self) -> bool:
+        """Tell whether another try would be one too many."""
+        return self.silent >= SILENT_MAX or self.guesses >= GUESSES_MAX or self.total >= TRIES_MAX
 
 
-def claim_note(held: Held, scene: Scene) -> dict[str, Any]:
-    """Return what the next loop needs to clean up after this one is killed."""
-    return {"key": held.key, "item_id": held.item_id, "attempt": held.attempt, "cwd": str(scene.cwd), "ended": False}
+@dataclass(slots=True, kw_only=True)
+class Share:
+    """The sessions of one phase of a claim, one after the other; `last` when the claim is to be settled by them."""
 
+    project: Project
+    kit: SessionKit
+    lease: Lease
+    scene: Scene
+    words: Words
+    last: bool = True
+    handoffs: bool = True
+    tries: Tries = field(default_factory=Tries)
+    chain: Chain = field(default_factory=Chain)
+    nudged: bool = False
 
-async def insist(project: Project, lease: Lease, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Run a call on the store until it answers, as long as the lease can be trusted and nobody wants an end."""
-    while True:
-        try:
-            return await run_sync(function, *args, **kwargs)
-        except StoreUnavailable as gone:
-            if not gone.retryable or lease.stop.requested.is_set():
-                raise
-            project.tell("store", {"key": lease.held.key, "error": str(gone)})
-        await anyio.sleep(AGAIN_SECONDS)
+    async def run(self, first: Turn) -> Ended:
+        """Run sessions until nothing follows; returns the last one."""
+        turn: Turn | None = first
+        while True:
+            ended = await self.one(turn)
+            turn = await self.after(ended)
+            if turn is None:
+                return ended
 
+    async def one(self, turn: Turn) -> Ended:
+        """Run one session and say how it ended for the claim."""
+        ended = await start(self.project, self.kit, self.lease, self.scene, turn)
+        return replace(
+            ended,
+            kind=end_class(
+                ended.report,
+                settled=not self.lease.lost and await settled(self.project, self.lease),
+                lost=self.lease.lost,
+                tells_tools=not self.kit.harness.capabilities.hands_in_head,
+            ),
+        )
 
-async def settled(project: Project, lease: Lease) -> bool:
-    """Tell whether a claim has ended, by the queue's record alone."""
-    return await insist(project, lease, standing, project.queue, lease.held) is not Standing.HELD
+    async def after(self, ended: Ended) -> Turn | None:
+        """Return what follows a session under the same claim."""
+        if conversation_gone(ended):
+            return self.anew(ended)
+        match ended.kind:
+            case EndClass.TRANSIENT:
+                return await self.again(ended)
+            case EndClass.CLEAN | EndClass.NO_OP:
+                return self.successor(ended) or self.nudge(ended)
+            case _:
+                return None
 
-
-async def conclude(project: Project, lease: Lease, report: SessionReport) -> None:
-    """End a claim that its session left open, as its class says."""
-    held = lease.held
-    if lease.lost or await settled(project, lease):
-        return
-    consequence = CONSEQUENCES[report.session_class]
-    cause = f"session {held.session_id} ended as {report.session_class}: {report.detail or 'it settled nothing'}"
-    lease.ending = True
-    await insist(project, lease, end_claim, project, held, report, cause, consequence.item)
-
-
-def end_claim(project: Project, held: Held, report: SessionReport, cause: str, end: ItemEnd) -> None:
-    """Settle by the host's word; a claim that ended meanwhile is left alone."""
-    host, queue = project.host, project.queue
-    try:
-        match end:
-            case ItemEnd.RETRY:
-                arguments = {
-                    "token": held.token,
-                    "failed": NOT_SETTLED,
-                    "cause": cause,
-                    "next_action": CONSEQUENCES[report.session_class].next_action,
-                    "escalate": True,
-                }
-                perform(queue, host, "retry", arguments)
-            case ItemEnd.INFRA:
-                release_infra(project, held, cause, not_before(project, report))
-            case ItemEnd.FORFEIT:
-                run_as_host(queue, host, "forfeit", lambda call: forfeit(call, held.token, cause))
-    except Refusal as refused:
-        project.tell("refused", {"key": held.key, "error": str(refused)})
-
-
-def release_infra(project: Project, held: Held, reason: str, later: Instant | None) -> None:
-    """Give a claim back because of something that was not the worker's doing."""
-    arguments = {"token": held.token, "reason": reason, "infra": True}
-    if later is not None:
-        arguments["not_before"] = to_text(later)
-    perform(project.queue, project.host, "release", arguments)
-
-
-def not_before(project: Project, report: SessionReport) -> Instant | None:
-    """Return how long an item is held back after a limit or a passing failure."""
-    match report.session_class:
-        case SessionClass.LIMITED:
-            return report.reset_at or Instant(project.now() + LIMIT_UNKNOWN_US)
-        case SessionClass.TRANSIENT:
-            return Instant(project.now() + BACK_OFF_US)
-        case _:
+    def anew(self, ended: Ended) -> Turn | None:
+        """Begin afresh when the conversation to go on with is gone; the work tree is still there."""
+        if self.hindrance():
             return None
+        self.tell("resume_failed", ended, ended.report.detail)
+        return Turn(prompt=self.words.brief)
+
+    async def again(self, ended: Ended) -> Turn | None:
+        """Wait and try again after a passing failure, in the same conversation where the program can."""
+        self.tries.count(ended)
+        if self.tries.spent:
+            return None
+        seconds = back_off_us(self.tries.total) / SECOND_US
+        self.tell("waiting", ended, f"{seconds:.0f} s after a passing failure")
+        if not await self.rest(seconds):
+            return None
+        return self.going_on(ended, self.words.go_on) or Turn(prompt=self.words.brief)
+
+    def nudge(self, ended: Ended) -> Turn | None:
+        """Remind a session that ended well and settled nothing, once, in the same conversation."""
+        if self.nudged or not self.last or ended.kind is not EndClass.CLEAN or self.hindrance():
+            return None
+        turn = self.going_on(ended, self.words.nudge)
+        self.nudged = turn is not None
+        return turn
+
+    def going_on(self, ended: Ended, prompt: str) -> Turn | None:
+        """Return a turn in the same conversation; None where that cannot be."""
+        if not self.kit.harness.capabilities.resumes or not ended.resume_id or not prompt:
+            return None
+        vain = 0 if produced(ended.report) else ended.turn.vain + bool(ended.turn.resume_id)
+        return Turn(prompt=prompt, resume_id=ended.resume_id, after=ended.facts.session_id, vain=vain)
+
+    def successor(self, ended: Ended) -> Turn | None:
+        """Follow a session's own request for a successor, or say why not and go the usual way."""
+        if not self.kit.harness.capabilities.final_text or self.lease.held.role == "verify":
+            return None
+        asked = read_handoff(ended.report.final_text)
+        if isinstance(asked, Handoff):
+            asked = admitted(asked, ended, self.chain, allowed=self.handoffs, hindrance=self.hindrance())
+        if asked is None:
+            self.chain.broken()
+            return None
+        if isinstance(asked, HandoffRefused):
+            self.chain.broken()
+            self.tell("handoff_refused", ended, asked.detail, reason=asked.reason.value)
+            return None
+        self.chain.followed()
+        self.tell("handoff", ended, f"number {self.chain.length} in a row")
+        before, after = self.words.frame or ("", "")
+        return Turn(prompt=before + asked.prompt + after, after=ended.facts.session_id)
+
+    def hindrance(self) -> str:
+        """Return why no further session may start now."""
+        return hindrance(self.kit, self.lease)
+
+    async def rest(self, seconds: float) -> bool:
+        """Wait, the lease being renewed meanwhile; tells whether another session may start after it."""
+        until = anyio.current_time() + seconds
+        while not self.hindrance() and (left := until - anyio.current_time()) > 0:
+            async with anyio.create_task_group() as group:
+                group.start_soon(wake_when_stopped, self.lease, group.cancel_scope)
+                await self.kit.oversight.change(left)
+                group.cancel_scope.cancel()
+        return not self.hindrance()
+
+    def tell(self, event: str, ended: Ended, detail: str, **more: str) -> None:
+        """Tell what follows a session."""
+        told = {"key": self.lease.held.key, "session": ended.facts.session_id, "detail": detail, **more}
+        self.project.tell(event, told)
+
+
+async def wake_when_stopped(lease: Lease, scope: anyio.CancelScope) -> None:
+    """End a wait at once when the claim is lost or a person insists on the end."""
+    await lease.stop.requested.wait()
+    scope.cancel()
+
+
+def hindrance(kit: SessionKit, lease: Lease) -> str:
+    """Return why no further session may start under a claim just now, nothing when it may."""
+    if lease.stop.requested.is_set():
+        return lease.stop.reason
+    asked = kit.oversight.may_go_on()
+    if asked:
+        return asked
+    entry = kit.oversight.admission(kit.gate).entry
+    return "" if entry is Entry.GO else f"{kit.gate} is closed"
+
+
+def conversation_gone(ended: Ended) -> bool:
+    """Tell whether a conversation could not be gone on with: it brought nothing, and its account is not to blame."""
+    judged = ended.kind not in ACCOUNTS_DOING | {EndClass.SETTLED, EndClass.LOST, EndClass.UNTRUSTED, EndClass.HUNG}
+    return bool(ended.turn.resume_id) and judged and not produced(ended.report)

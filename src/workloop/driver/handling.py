@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from workloop.domain.clock import SECOND_US, Instant
 from workloop.domain.errors import Fault, Refusal, StoreUnavailable, WorkloopError
 from workloop.domain.session import SessionReport
-from workloop.driver.attempt import insist, release_infra, settled
 from workloop.driver.building import build
+from workloop.driver.concluding import apply_brake, release_infra
 from workloop.driver.holding import Lease
+from workloop.driver.insisting import insist, settled
+from workloop.driver.oversight import SessionFacts
 from workloop.driver.project import Project, SessionKit
 from workloop.driver.verifying import verify
 
@@ -19,14 +21,19 @@ UNSTARTABLE = frozenset({"HARNESS_MISSING", "HARNESS_CONFIG"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handled:
-    """What became of a claim: the session's report if one was spent, and what went wrong on the host's side.
+    """What became of a claim: every session that was spent on it, and what went wrong on the host's side.
 
     `remedy` says what a person must mend before any session can be started.
     """
 
-    report: SessionReport | None = None
+    sessions: tuple[tuple[SessionFacts, SessionReport], ...] = ()
     fault: str = ""
     remedy: str = ""
+
+    @property
+    def report(self) -> SessionReport | None:
+        """Return the last session's report, if one was spent."""
+        return self.sessions[-1][1] if self.sessions else None
 
 
 async def handle(project: Project, kit: SessionKit, lease: Lease, faults: int) -> Handled:
@@ -35,21 +42,31 @@ async def handle(project: Project, kit: SessionKit, lease: Lease, faults: int) -
         await give_back(project, lease, lease.stop.reason, None)
         return Handled()
     try:
-        report = await (verify if lease.held.role == "verify" else build)(project, kit, lease)
+        await (verify if lease.held.role == "verify" else build)(project, kit, lease)
     except Exception as failed:
         if isinstance(failed, Fault) and failed.code in UNSTARTABLE:
             await give_back(project, lease, describe(failed), None)
-            return Handled(remedy=f"{failed.message}; {failed.hint}")
+            return Handled(sessions=tuple(lease.sessions), remedy=f"{failed.message}; {failed.hint}")
         fault = "" if lease.lost else describe(failed)
         project.tell("fault" if fault else "lost", {"key": lease.held.key, "error": fault or lease.reason})
         later = Instant(project.now() + FAULT_DELAY_US * 2**faults)
         await give_back(project, lease, describe(failed), later)
-        return Handled(fault=fault)
+        return Handled(sessions=tuple(lease.sessions), fault=fault)
     if lease.lost:
         project.tell("lost", {"key": lease.held.key, "error": lease.reason})
-    elif report is None and lease.stop.requested.is_set():
+    else:
+        await finish(project, lease)
+    return Handled(sessions=tuple(lease.sessions))
+
+
+async def finish(project: Project, lease: Lease) -> None:
+    """Give back what a stop left open, and hold an item back that brings nothing."""
+    if lease.stop.requested.is_set():
         await give_back(project, lease, lease.stop.reason, None)
-    return Handled(report=report)
+    try:
+        await insist(project, lease, apply_brake, project, lease.held)
+    except (Refusal, StoreUnavailable) as refused:
+        project.tell("refused", {"key": lease.held.key, "error": str(refused)})
 
 
 async def give_back(project: Project, lease: Lease, reason: str, later: Instant | None) -> None:

@@ -1,7 +1,7 @@
 """What the loop holds while an item is in work: the claim, its contract, and a lease that is kept alive."""
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,9 +12,13 @@ import anyio
 from workloop.domain.contract import Contract, from_canonical
 from workloop.domain.errors import Fault, Refusal
 from workloop.domain.grants import Actor
+from workloop.domain.happening import Scalar
 from workloop.domain.ids import Fence, ItemId, id_number
 from workloop.domain.lease import ClaimEnd
+from workloop.domain.session import SessionReport
+from workloop.driver.oversight import SessionFacts
 from workloop.driver.seam import run_sync
+from workloop.driver.witness import AttemptWitness
 from workloop.runner.session import StopRequest
 from workloop.service.call import Queue
 from workloop.service.perform import perform
@@ -81,7 +85,8 @@ def standing(queue: Queue, held: Held) -> Standing:
 class Lease:
     """A claim's life: `stop` ends the session under it, `lost` says that the item is no longer ours.
 
-    While `ending`, the loop itself is closing the claim, and its end is no news.
+    While `ending`, the loop itself is closing the claim, and its end is no news. `sessions` are those that were run
+    under it; `witness` says what the host saw of them when the claim ends.
     """
 
     held: Held
@@ -89,12 +94,19 @@ class Lease:
     lost: bool = False
     reason: str = ""
     ending: bool = False
+    sessions: list[tuple[SessionFacts, SessionReport]] = field(default_factory=list[tuple[SessionFacts, SessionReport]])
+    witness: AttemptWitness | None = None
 
     def lose(self, reason: str) -> None:
         """Stop everything under the claim at once."""
         if not self.lost:
             self.lost, self.reason = True, reason
             self.stop.request(LOST)
+
+    def note(self, facts: Mapping[str, Scalar]) -> None:
+        """Have something kept with the claim when it ends; an empty fact is none."""
+        if self.witness is not None:
+            self.witness.extra.update({name: fact for name, fact in facts.items() if fact != ""})
 
     def look(self, queue: Queue) -> None:
         """Notice at once that somebody else ended the claim; a settle of its own is none of that."""

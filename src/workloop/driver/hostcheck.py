@@ -4,7 +4,7 @@ import threading
 import uuid
 
 from workloop.domain.errors import Refusal
-from workloop.driver.attempt import release_infra
+from workloop.driver.concluding import release_infra
 from workloop.driver.holding import Held
 from workloop.driver.judging import HostWord
 from workloop.driver.project import Project

@@ -9,17 +9,20 @@ import anyio
 from workloop.domain.checks import CheckResult
 from workloop.domain.contract import Candidate, OutcomeKind
 from workloop.domain.errors import IntegrityFault, Refusal, WorkloopError
-from workloop.domain.ids import id_text
+from workloop.domain.ids import Fence, ItemId, id_number, id_text
 from workloop.domain.item import Verification
-from workloop.domain.session import SessionReport
 from workloop.domain.verdict import Outcome
-from workloop.driver.attempt import Scene, conclude, insist, run
-from workloop.driver.brief import brief
+from workloop.driver.attempt import Share
+from workloop.driver.brief import verifier_words
 from workloop.driver.building import lineage_facts
+from workloop.driver.concluding import conclude
 from workloop.driver.holding import Held, Lease
+from workloop.driver.insisting import insist
 from workloop.driver.judging import HostWord, Judgement, judge, judge_unchecked, receipts
 from workloop.driver.project import Project, SessionKit
 from workloop.driver.seam import run_sync
+from workloop.driver.starting import Scene, Turn
+from workloop.driver.witness import AttemptWitness
 from workloop.driver.workshop import CheckOrder, Examined, WorkTree
 from workloop.service.attaching import attach
 from workloop.service.completing import Completion, complete
@@ -35,25 +38,28 @@ class HostRound:
     judgement: Judgement
 
 
-async def verify(project: Project, kit: SessionKit, lease: Lease) -> SessionReport | None:
+async def verify(project: Project, kit: SessionKit, lease: Lease) -> None:
     """Verify a candidate and end the claim; no session is spent on one that the host's checks reject."""
     held = lease.held
     candidate = candidate_of(held)
     seen = await host_round(project, lease, candidate)
     if lease.stop.requested.is_set():
-        return None
+        return
     await insist(project, lease, keep_receipts, project, held, seen.results)
     project.tell("checked", {"key": held.key, "word": seen.judgement.word.value, "failed": list(seen.judgement.failed)})
     if await insist(project, lease, host_verdict, project, held, seen):
-        return None
+        return
     checkout = await run_sync(fresh_checkout, project, held, candidate)
-    prompt = brief(held, base=seen.base, receipts=seen.results)
+    words = await run_sync(verifier_words, held, seen.base, seen.results)
+    lease.witness = AttemptWitness(
+        item_id=ItemId(id_number(held.item_id)), fence=Fence(held.attempt), workshop=project.workshop
+    )
+    scene = Scene(cwd=checkout.path, base=seen.base, read_only=True)
+    share = Share(project=project, kit=kit, lease=lease, scene=scene, words=words, handoffs=False)
     try:
-        report = await run(project, kit, lease, Scene(cwd=checkout.path, prompt=prompt, read_only=True))
-        await conclude(project, lease, report)
+        await conclude(project, kit, lease, await share.run(Turn(prompt=words.brief)))
     finally:
         await run_sync(project.workshop.discard, checkout)
-    return report
 
 
 def candidate_of(held: Held) -> Candidate:

@@ -11,7 +11,7 @@ from workloop.domain.contract import Contract, contract_hash, from_canonical
 from workloop.domain.errors import Conflict, IntegrityFault, NotFound
 from workloop.domain.grants import Actor
 from workloop.domain.happening import NewEvent, Scalar, changes
-from workloop.domain.ids import IdSource, ItemId, first_id, spelling
+from workloop.domain.ids import Fence, IdSource, ItemId, first_id, spelling
 from workloop.domain.item import TERMINAL, Item
 from workloop.domain.transitions import Move, next_state
 from workloop.store.port import Reading, Store, Writing
@@ -22,6 +22,14 @@ class OutcomeProbe(Protocol):
 
     def refuse(self, item_id: ItemId, sha: str) -> tuple[str, str] | None:
         """Return a code and a sentence when the commit is not a candidate of this item, else None."""
+        ...
+
+
+class Witness(Protocol):
+    """Says what the host saw of an attempt at the moment its claim ends; filled in by the loop."""
+
+    def notes(self, item_id: ItemId, fence: Fence) -> Mapping[str, Scalar]:
+        """Return what is to be kept with a claim that ends now; nothing when it is not the one that is watched."""
         ...
 
 
@@ -36,6 +44,7 @@ class Queue:
     ids: IdSource
     slug: str
     probe: OutcomeProbe | None = None
+    witness: Witness | None = None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -93,12 +93,20 @@ def settle(call: Call, claim: Claim, settled: Settled, answer: SettleAnswer) -> 
 
 
 def close(call: Call, claim: Claim, end: ClaimEnd) -> None:
-    """Close a claim, free its slot and end its lanes."""
-    closed = replace(claim, ended_at=call.now, end=end)
+    """Close a claim with what the host saw of it, free its slot and end its lanes."""
+    closed = replace(claim, ended_at=call.now, end=end, report=witnessed(call, claim))
     if not call.tx.claim_end(closed):
         raise Conflict("CLAIM_ENDED", "the claim was ended by another call", hint="ask show for the item's state")
     call.tx.slot_free(call.campaign.id, claim.item_id)
     end_lanes(call, claim.item_id)
+
+
+def witnessed(call: Call, claim: Claim) -> str | None:
+    """Return what is kept of an attempt: what its holder said and, above it, what the host saw."""
+    if call.queue.witness is None:
+        return claim.report
+    seen = call.queue.witness.notes(claim.item_id, claim.fence)
+    return json.dumps({**json.loads(claim.report or "{}"), **seen}, sort_keys=True) if seen else claim.report
 
 
 def end_lanes(call: Call, item_id: ItemId) -> None:
@@ -162,13 +170,19 @@ def fail(call: Call, item: Item, detail: Mapping[str, Scalar], **counters: int) 
     return failed
 
 
-def park(call: Call, item: Item, brake: Brake, asks: str, evidence: str = "") -> Item:
+def park(call: Call, item: Item, brake: Brake, asks: str, evidence: str = "", **counters: int) -> Item:
     """Park an item behind a brake and raise the question that a person answers."""
     from workloop.domain.question import QuestionKind
 
     resume = State.CANDIDATE if item.state is State.CANDIDATE else State.PENDING
     parked = call.change(
-        item, Move.PARK, {"brake": brake.value}, lease_until=None, parked_as=brake.value, resume_state=resume
+        item,
+        Move.PARK,
+        {"brake": brake.value},
+        lease_until=None,
+        parked_as=brake.value,
+        resume_state=resume,
+        **counters,
     )
     raise_question(call, parked, QuestionKind.BRAKE, asks, evidence)
     return parked

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workloop.domain.campaign import boundary_refused
 from workloop.domain.clock import Instant, seconds_us, to_text
@@ -55,8 +55,10 @@ def retry(call: Call, wish: Retry) -> SettleAnswer:
 
 
 def same_report(claim: Claim, report: dict[str, str]) -> bool:
-    """Tell whether an ended claim carried the same retry report."""
-    return claim.end is ClaimEnd.RETRY and claim.report is not None and json.loads(claim.report) == report
+    """Tell whether an ended claim carried the same retry report, whatever the host added to it."""
+    if claim.end is not ClaimEnd.RETRY or claim.report is None:
+        return False
+    return report.items() <= json.loads(claim.report).items()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +144,6 @@ def forfeit(call: Call, token: str, reason: str) -> SettleAnswer:
     if not call.actor.host:
         raise Forbidden("FORBIDDEN", "only the host forfeits a claim", hint="retry or release it")
     item, claim = owned(call, token)
-    close(call, claim, ClaimEnd.EXPIRED)
+    close(call, replace(claim, report=json.dumps({"reason": reason})), ClaimEnd.EXPIRED)
     after = give_back(call, item, Move.EXPIRE, {"reason": reason})
     return {"key": item.key, "state": after.state.value, "exhausted": after.state is State.FAILED}

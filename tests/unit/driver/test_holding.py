@@ -1,12 +1,9 @@
-"""A lease is renewed in a fixed rhythm, and each class of session has its consequence."""
+"""A lease is renewed in a fixed rhythm."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloop.domain.session import SessionClass
 from workloop.driver.holding import next_beat
-from workloop.driver.outcomes import CONSEQUENCES, ItemEnd, LoopEnd
 
 EVERY = 3.0
 
@@ -37,18 +34,3 @@ def test_a13_no_gap_is_longer_than_the_rhythm_or_the_blockage(delays: list[float
     at = beats(delays)
     for earlier, later, delay in zip(at, at[1:], delays, strict=False):
         assert later - earlier <= max(EVERY, delay) + 1e-9
-
-
-def test_every_class_of_session_has_a_consequence() -> None:
-    assert set(CONSEQUENCES) == set(SessionClass)
-
-
-@pytest.mark.parametrize("session_class", [SessionClass.LIMITED, SessionClass.TRANSIENT, SessionClass.STOPPED])
-def test_what_is_not_the_workers_doing_is_never_counted_as_its_attempt(session_class: SessionClass) -> None:
-    assert CONSEQUENCES[session_class].item is ItemEnd.INFRA
-
-
-def test_only_what_a_person_must_remedy_stops_the_loop() -> None:
-    stops = {one for one, consequence in CONSEQUENCES.items() if consequence.loop is LoopEnd.STOP}
-    assert stops == {SessionClass.AUTH, SessionClass.BILLING, SessionClass.CONFIG, SessionClass.MODEL_MISSING}
-    assert all(CONSEQUENCES[one].item is ItemEnd.INFRA for one in stops)
