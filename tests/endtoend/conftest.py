@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from real_claude import Claude, bundled_claude
+from real_codex import Codex, bundled_codex
 
 
 @pytest.fixture(scope="session")
@@ -33,3 +34,12 @@ def new_claude(claude_binary: Path, tmp_path: Path) -> Callable[..., Claude]:
 def claude(new_claude: Callable[..., Claude]) -> Claude:
     """Return one CLI."""
     return new_claude()
+
+
+@pytest.fixture
+def codex(tmp_path: Path) -> Codex:
+    """Return the real Codex with a home under the test's folder, or skip with the reason."""
+    binary = bundled_codex()
+    if binary is None:
+        pytest.skip("the extra `codex` is not installed: pip install '.[codex]' brings the CLI")
+    return Codex(binary=binary, home=tmp_path / "codex-home")

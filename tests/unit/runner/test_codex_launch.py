@@ -113,6 +113,18 @@ def test_codex_verifier_may_only_read_and_hears_nothing_from_the_candidate(tmp_p
         assert led(harness(mode), made, OPENED[0])[2]["params"]["sandbox"] == "read-only"
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_codex_worker_is_told_the_beginning_of_what_the_work_dir_tells_agents(tmp_path: Path, mode: CodexMode) -> None:
+    made = request(tmp_path)
+    assert "developer_instructions" not in settings(harness(mode).launch(made).argv)
+    (tmp_path / "work" / "AGENTS.md").write_text('run "make"\n' + "x" * 100_000)
+    told = settings(harness(mode).launch(made).argv)["developer_instructions"]
+    assert told.splitlines()[2] == 'run "make"'
+    assert len(told) < 40_000
+    (tmp_path / "work" / "AGENTS.override.md").symlink_to("/etc/passwd")
+    assert "root" not in settings(harness(mode).launch(made).argv)["developer_instructions"]
+
+
 def test_codex_worker_can_be_fenced(tmp_path: Path) -> None:
     given = harness(sandbox=CodexSandbox.WORKSPACE)
     assert settings(given.launch(request(tmp_path)).argv)["sandbox_mode"] == "workspace-write"

@@ -8,6 +8,10 @@ from typing import cast
 
 from workloop.runner.harness.port import LaunchRequest
 
+TOLD_FILES = ("AGENTS.override.md", "AGENTS.md")
+TOLD_BYTES_MAX = 32 * 1024
+TOLD_HEADING = "# What this repository tells agents (AGENTS.md)"
+
 # Nothing looks for updates, reports home, loads what the program would fetch, or waits for a network without end.
 FIXED: Mapping[str, object] = {
     "check_for_update_on_startup": False,
@@ -21,13 +25,29 @@ FIXED: Mapping[str, object] = {
 
 
 def settings_of(request: LaunchRequest, sandbox: str) -> dict[str, object]:
-    """Return a session's settings; the work dir's own are never loaded, nor, by a verifier, what it tells agents."""
+    """Return a session's settings; the work dir's own are never loaded, nor, by a verifier, what it tells agents.
+
+    Left alone, Codex enters a work dir that a session may write to as trusted into the operator's settings, and then
+    starts the servers and hooks that the work dir names. Untrusted, it does not read what the work dir tells agents
+    either, so a worker is told that here.
+    """
     settings = dict(FIXED)
     settings["sandbox_mode"] = "read-only" if request.read_only else sandbox
     settings["projects"] = {str(request.cwd): {"trust_level": "untrusted"}}
     if request.read_only:
         settings["project_doc_max_bytes"] = 0
+    elif told := told_to_agents(request.cwd):
+        settings["developer_instructions"] = f"{TOLD_HEADING}\n\n{told}"
     return settings
+
+
+def told_to_agents(folder: Path) -> str:
+    """Return the beginning of what a work dir tells agents; a link or anything but a plain file tells nothing."""
+    for path in (folder / name for name in TOLD_FILES):
+        if path.is_file() and not path.is_symlink():
+            with path.open("rb") as stream:
+                return stream.read(TOLD_BYTES_MAX).decode("utf-8", errors="replace").replace("\0", "")
+    return ""
 
 
 def overrides(settings: Mapping[str, object]) -> Iterator[str]:
