@@ -11,7 +11,7 @@ from typing import Any
 
 from workloop.domain.errors import Conflict, IntegrityFault, Refusal
 from workloop.domain.lease import make_token
-from workloop.driver.attempt import NOTE_NAME
+from workloop.driver.hints import NOTE_NAME
 from workloop.driver.project import Project
 from workloop.runner.harness.files import write_private
 from workloop.service.call import require_campaign
