@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from workloop.runner.harness.copilot.launch import CopilotConfig, CopilotHarness
 from workloop.runner.harness.opencode.launch import OpencodeConfig, OpencodeHarness
 from workloop.testing.harness_contract import HARNESS_CONTRACT, HarnessCase
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 FINAL_TEXT = "FINAL: task T-1 is complete."
 HARNESSES = {
+    "copilot": CopilotHarness(CopilotConfig(binary=sys.executable)),
     "opencode": OpencodeHarness(OpencodeConfig(binary=sys.executable)),
 }
 
