@@ -264,7 +264,7 @@ FLOOD = """
     for _ in range(120):
         put(b'z' * 1024 * 1024)
     put(bytes([10]))
-    put(line + bytes([10]))
+    put(line + bytes([10]) + b'{"type": "finished"}' + bytes([10]))
 """
 
 
@@ -282,7 +282,7 @@ async def test_two_hundred_megabytes_and_an_endless_line_stay_within_bounded_mem
         )
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert (report.session_class, report.unrecognised) == (SessionClass.CLEAN, 1)
-    assert seen == {"text": 1_601, "unrecognised": 1}
+    assert seen == {"text": 1_601, "unrecognised": 1, "finished": 1}
     assert grown * 1024 < 96 * MEBIBYTE
     kept = [line for line in replay(bench.session_dir / STREAM_NAME) if isinstance(line, bytes)]
     assert sum(map(len, kept)) < MEBIBYTE + END_BYTES_MAX + 200

@@ -2,18 +2,19 @@
 
 import os
 import stat
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from workloop.domain.session import SessionClass, SessionEvent, Text, kind_of, printable
 from workloop.runner.framing import LineSplitter, OverlongLine
-from workloop.runner.harness.port import Harness, LaunchRequest, McpEndpoint
+from workloop.runner.harness.port import LaunchRequest
+from workloop.testing.harness_case import ARRIVAL_US, CREDENTIAL, PROMPT, ContractBroken, HarnessCase, require
+from workloop.testing.harness_cuts import CUT_CHECKS
+
+__all__ = ["HARNESS_CONTRACT", "ContractBroken", "HarnessCase"]
 
 KILLED = 9
-ARRIVAL_US = 42
-CREDENTIAL = "contract-credential-9f2c"
-PROMPT = "contract-prompt-7d1e"
 NONSENSE = (
     b"",
     b"\x00",
@@ -32,44 +33,6 @@ NONSENSE = (
     b"[" * 20_000,
     b"x" * 100_000,
 )
-
-
-class ContractBroken(AssertionError):
-    """An adapter does something that the runner cannot live with."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HarnessCase:
-    """One adapter, a fresh folder, and a recorded session of it that ended well.
-
-    token_variable: the one variable that may hold the token, of a program that takes it in no better way.
-    """
-
-    harness: Harness
-    folder: Path
-    stream: bytes
-    final_text: str
-    token_variable: str = ""
-    environment: Mapping[str, str] = field(default_factory=lambda: {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"})
-
-    def request(self) -> LaunchRequest:
-        """Return a plain request."""
-        for name in ("work", "session"):
-            (self.folder / name).mkdir(mode=0o700, exist_ok=True)
-        return LaunchRequest(
-            prompt=PROMPT,
-            cwd=self.folder / "work",
-            session_dir=self.folder / "session",
-            session_id="0b1e7c1a-6a0b-4f5e-9d55-1c1f2a3b4c5d",
-            environment=self.environment,
-            endpoint=McpEndpoint(url_mcp="http://127.0.0.1:9/mcp", url_api="http://127.0.0.1:9", token=CREDENTIAL),
-        )
-
-
-def require(condition: object, message: str) -> None:
-    """Raise ContractBroken unless the condition holds."""
-    if not condition:
-        raise ContractBroken(message)
 
 
 def replay(case: HarnessCase, chunk: int) -> tuple[list[SessionEvent], SessionClass, str]:
@@ -235,4 +198,5 @@ HARNESS_CONTRACT: tuple[Callable[[HarnessCase], None], ...] = (
     check_readers_share_nothing,
     check_nonsense_is_survived,
     check_killed_session_is_no_success,
+    *CUT_CHECKS,
 )

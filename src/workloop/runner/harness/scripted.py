@@ -10,6 +10,7 @@ from workloop.domain.session import (
     DETAIL_CHARACTERS_MAX,
     TEXT_CHARACTERS_MAX,
     Conclusion,
+    Finished,
     Limit,
     SessionClass,
     SessionEvent,
@@ -85,6 +86,7 @@ class ScriptedReader:
         self.reset_at: Instant | None = None
         self.final_text = ""
         self.produced = False
+        self.ended = False
 
     def feed(self, line: bytes, arrival_us: int) -> list[SessionEvent]:
         """Decode one line."""
@@ -100,6 +102,8 @@ class ScriptedReader:
                     self.produced = True
                 case Limit():
                     self.reset_at = event.reset_at
+                case Finished():
+                    self.ended = not event.failed
                 case _:
                     continue
         return events
@@ -113,8 +117,10 @@ class ScriptedReader:
         return b""
 
     def finish(self, exit_code: int | None, signal: int | None, stderr_tail: str) -> Ending:
-        """Judge by the exit status; a clean end without a word or a tool call is dead."""
+        """Judge by the exit status; an end that was not told is a crash, one without a word or a tool call is dead."""
         session_class = class_of_exit(exit_code, signal)
+        if session_class is SessionClass.CLEAN and not self.ended:
+            session_class = SessionClass.CRASHED if self.produced else SessionClass.DEAD
         clean = session_class is SessionClass.CLEAN
         conclusion = Conclusion(
             session_class=SessionClass.DEAD if clean and not self.produced else session_class,
