@@ -118,8 +118,9 @@ class AcpReader:
             self.verdict.useless(error.fact, str(error))
             return self.over(error.fact)
         except ValueError as error:
-            self.verdict.useless("protocol", f"the answer to {step} cannot be read: {error}")
-            return self.over("protocol")
+            fact = "unreadable" if step is Step.PROMPT else "protocol"
+            self.verdict.useless(fact, f"the answer to {step} cannot be read: {error}")
+            return self.over(fact)
         if ended is not None:
             return self.on_end(ended, Fields(result).inner("_meta"))
         return self.on_opened() if step is Step.SESSION else []
