@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from workloop.domain.clock import Instant
 
@@ -22,7 +23,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u2
 
 def printable(text: str) -> str:
     """Drop everything that could steer a terminal or hide text; keep newlines and tabs."""
-    if all(line.isprintable() for line in text.split("\n")):  # the common case, and much faster
+    if text.isprintable() or all(line.isprintable() for line in text.split("\n")):  # the common cases, much faster
         return text
     return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
 
@@ -112,8 +113,7 @@ class Tokens:
         return self.input + self.output + self.cache_read + self.cache_write
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stamp:
+class Stamp(NamedTuple):  # of all that an event is made of, there are most of these
     """Which event of which session, and when it reached the host (monotonic microseconds)."""
 
     seq: int

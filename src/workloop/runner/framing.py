@@ -28,10 +28,13 @@ class LineSplitter:
         """Take the next bytes and return the lines that they complete, without newlines."""
         *complete, rest = data.split(b"\n")
         lines: list[Line] = []
-        for piece in complete:
-            self._extend(piece)
+        if complete and (self._pending or self._dropped):
+            self._extend(complete[0])
             lines.append(self._take())
-        self._extend(rest)
+            del complete[0]
+        lines += [line if len(line) <= self.line_bytes_max else OverlongLine(len(line)) for line in complete]
+        if rest:
+            self._extend(rest)
         return lines
 
     def finish(self) -> list[Line]:

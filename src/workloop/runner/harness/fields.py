@@ -32,12 +32,15 @@ class Fields:
     def integer(self, name: str) -> int | None:
         """Return a whole number of bounded size, or None."""
         value = self.values.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if value is None or isinstance(value, bool) or not isinstance(value, (int, float)):
             return None
         return int(value) if -INTEGER_MAX <= value <= INTEGER_MAX else None
 
     def count(self, name: str) -> int:
         """Return a whole number that is not negative; absent is zero."""
+        value = self.values.get(name)
+        if type(value) is int and 0 <= value <= INTEGER_MAX:  # the common case, and much faster
+            return value
         return max(0, self.integer(name) or 0)
 
     def micros(self, name: str) -> int | None:

@@ -15,7 +15,7 @@ class Stamper:
         """Return the stamp of the next event."""
         self.last_seq += 1
         self.last_arrival_us = arrival_us
-        return Stamp(seq=self.last_seq, arrival_us=arrival_us, session_id=self.session_id)
+        return Stamp(self.last_seq, arrival_us, self.session_id)
 
     def again(self) -> Stamp:
         """Return the next stamp at the arrival of the one before."""
