@@ -8,6 +8,7 @@ import pytest
 
 from workloop.runner.harness.copilot.launch import CopilotConfig, CopilotHarness
 from workloop.runner.harness.opencode.launch import OpencodeConfig, OpencodeHarness
+from workloop.runner.harness.qwen.launch import QwenConfig, QwenHarness
 from workloop.testing.harness_contract import HARNESS_CONTRACT, HarnessCase
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
@@ -15,6 +16,7 @@ FINAL_TEXT = "FINAL: task T-1 is complete."
 HARNESSES = {
     "copilot": CopilotHarness(CopilotConfig(binary=sys.executable)),
     "opencode": OpencodeHarness(OpencodeConfig(binary=sys.executable)),
+    "qwen": QwenHarness(QwenConfig(binary=sys.executable)),
 }
 
 
