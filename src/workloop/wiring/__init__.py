@@ -40,6 +40,14 @@ def open_queue(settings: Settings, probe: OutcomeProbe | None = None, *, check: 
     return Queue(store=open_store(settings.place, check=check), ids=SystemIds(), slug=settings.campaign, probe=probe)
 
 
+def project_queue(work_dir: Path, campaign: str = "") -> Queue:
+    """Open the queue of the project that a folder belongs to; raises NotFound before `workloop init`."""
+    from workloop.config import load
+
+    settings = load(work_dir, {**os.environ, **({"WORKLOOP_CAMPAIGN": campaign} if campaign else {})})
+    return open_queue(settings, repository_probe(settings), check=True)
+
+
 def operator() -> Actor:
     """Return the person at this terminal, who may do everything but make receipts."""
     return Actor(principal=f"person:{getpass.getuser()}", grant=Grant.OPERATOR)
