@@ -141,6 +141,21 @@ class Agent:
 
         self.tool("work_loop", "mcp", work)
 
+    def ask(self, step: Step) -> None:
+        """Ask a queue by a command of one's own, tell what was asked and answered, and keep the answer's facts."""
+        asked = step["ask"]
+        call_id = f"call-{next(self.call_ids)}"
+        arguments = self.fill_all(asked["arguments"])
+        told = {"type": "tool_call", "call_id": call_id, "name": "work_loop", "kind": "mcp"}
+        self.tell({**told, "arguments": json.dumps(arguments)})
+        command = [self.fill(word) for word in asked["command"]]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != asked.get("expect", 0):
+            raise StepFailed(f"exit code {done.returncode}: {command}: {done.stderr}")
+        ended = {"type": "tool_result", "call_id": call_id, "name": "work_loop"}
+        self.tell({**ended, "class": "tool_fault" if done.returncode else "ok", "answer": done.stdout.strip()})
+        self.item.update(json.loads(done.stdout or "{}"))
+
     def die(self, step: Step) -> None:
         """Die at once by a signal: kill, term, segv and so on."""
         how = step["die"]
@@ -193,6 +208,7 @@ STEPS: dict[str, Callable[[Agent, Step], None]] = {
     "run": Agent.run,
     "commit": Agent.commit,
     "call": Agent.call,
+    "ask": Agent.ask,
     "die": Agent.die,
     "deaf": Agent.deaf,
     "hang": Agent.hang,

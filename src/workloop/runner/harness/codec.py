@@ -5,6 +5,7 @@ from collections.abc import Callable
 from workloop.domain.clock import Instant, from_text
 from workloop.domain.session import (
     DETAIL_CHARACTERS_MAX,
+    MCP_CHARACTERS_MAX,
     TEXT_CHARACTERS_MAX,
     Denied,
     Finished,
@@ -76,14 +77,27 @@ def usage_in(at: Stamp, fields: Fields) -> Usage:
     return Usage(at=at, tokens=tokens, cost_micros=cost)
 
 
+def call_in(at: Stamp, fields: Fields) -> ToolCall:
+    """Read a tool call; what an MCP tool was asked is kept, as JSON text."""
+    kind = ToolKind(fields.text("kind") or "other")
+    return ToolCall(
+        at=at,
+        call_id=name_in(fields, "call_id"),
+        name=name_in(fields, "name"),
+        kind=kind,
+        arguments=head(fields.text("arguments"), MCP_CHARACTERS_MAX) if kind is ToolKind.MCP else "",
+    )
+
+
 def result_in(at: Stamp, fields: Fields) -> ToolResult:
-    """Read the end of a tool call."""
+    """Read the end of a tool call; the answer is there for MCP tools only."""
     return ToolResult(
         at=at,
         call_id=name_in(fields, "call_id"),
         name=name_in(fields, "name"),
         result=ToolResultClass(fields.text("class") or "unknown"),
         exit_code=fields.integer("exit_code"),
+        answer=head(fields.text("answer"), MCP_CHARACTERS_MAX),
     )
 
 
@@ -95,12 +109,7 @@ DECODERS: dict[str, Callable[[Stamp, Fields], SessionEvent]] = {
         version=name_in(fields, "version"),
     ),
     "text": lambda at, fields: Text(at=at, text=head(fields.text("text"), TEXT_CHARACTERS_MAX)),
-    "tool_call": lambda at, fields: ToolCall(
-        at=at,
-        call_id=name_in(fields, "call_id"),
-        name=name_in(fields, "name"),
-        kind=ToolKind(fields.text("kind") or "other"),
-    ),
+    "tool_call": call_in,
     "tool_result": result_in,
     "usage": usage_in,
     "limit": lambda at, fields: Limit(

@@ -41,7 +41,9 @@ class ScriptedConfig:
 class ScriptedHarness:
     """An agent that does what its script says."""
 
-    capabilities = Capabilities(reports_cost=True, reports_reset=True, resumes=True, final_text=True)
+    capabilities = Capabilities(
+        reports_cost=True, reports_reset=True, resumes=True, observes_claims=True, final_text=True
+    )
     tested_versions: tuple[str, ...] = ()
 
     def __init__(self, config: ScriptedConfig) -> None:
