@@ -38,6 +38,7 @@ boundaries = ["choose-colour"]
 harness = "{harness}"
 integration_branch = "main"
 idle_poll_interval = {poll}
+fruitless_waits = {waits}
 {loop}
 [harness.scripted]
 script = "{script}"
@@ -140,6 +141,7 @@ class LoopBench:
     campaign: str = ""
     loop: str = ""
     poll: float = 3600.0
+    waits: tuple[float, ...] = (0.0, 0.0)
 
     def __post_init__(self) -> None:
         files = {"thing.txt": "broken\n", "other.txt": "as it was\n", ".gitignore": "__pycache__/\n"}
@@ -161,6 +163,7 @@ class LoopBench:
             campaign=self.campaign,
             harness=self.harness,
             poll=self.poll,
+            waits=list(self.waits),
             loop=self.loop,
             script=self.script,
             harnesses=self.harnesses,

@@ -162,12 +162,12 @@ def test_what_is_no_result_is_refused_and_the_worker_still_holds_its_claim(bench
 
 
 def test_e01_three_claims_of_success_with_nothing_over_the_base_make_no_candidate(bench: LoopBench) -> None:
-    """E01: every worker reports success, every branch has no commit; no verifier is ever asked."""
+    """E01: every worker reports success, and once more when reminded, every branch has no commit; none is verified."""
     bench.rules(rule("*", {"say": "implemented, pushed, verified"}, complete("{sha}", "EMPTY_DIFF")))
     for key in ("a", "b", "c"):
         bench.add(key, attempts_max=1)
     code, report, _ = bench.run("--once")
-    assert (code, report["sessions"]) == (0, 3)
+    assert (code, report["sessions"]) == (0, 6)
     assert bench.states() == dict.fromkeys("abc", "failed")
     assert {bench.show(key)["claims"][0]["report"]["next_action"] for key in "abc"} == {NOTHING_SETTLED}
 

@@ -200,7 +200,8 @@ class GitShop:
         """Put one folder of a dead loop away."""
         workspace = left.workspace
         if workspace.kind is WorkspaceKind.ATTEMPT and workspace.ready and left.present:
-            return self.put_by(workspace, LOOP_KILLED, keep=workspace.path in spared)
+            waits = workspace.path in spared or kept_mark(workspace).exists()
+            return self.put_by(workspace, LOOP_KILLED, keep=waits)
         try:
             if workspace.kind is not WorkspaceKind.ATTEMPT:
                 require_dead(workspace.path, end_orphans(workspace.path))

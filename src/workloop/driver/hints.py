@@ -77,6 +77,17 @@ def write_note(folder: Path, note: Mapping[str, Any]) -> None:
     write_private(folder / (NOTE_NAME + ".new"), json.dumps(note)).replace(folder / NOTE_NAME)
 
 
+def read_note(path: Path) -> dict[str, Any]:
+    """Read what was written down of a session."""
+    note: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return note
+
+
+def began(note: Mapping[str, Any]) -> int:
+    """Return which of a claim's sessions a note is about, counted from 1."""
+    return int(note.get("number") or 0)
+
+
 def hint_of_note(note: Mapping[str, Any]) -> Hint | None:
     """Return what a killed loop's session left to be gone on with; None when its program never named itself."""
     if not note.get("resume_id"):

@@ -25,10 +25,11 @@ def phases_of(kit: SessionKit, role: str, hint: Hint | None) -> tuple[PhaseConfi
 
 
 def kit_for(kit: SessionKit, phase: PhaseConfig) -> SessionKit:
-    """Return what a phase's sessions are started with: its own agent and tier, and its own bounds."""
-    own = kit
-    if kit.crew is not None and (phase.harness or phase.tier):
-        own = kit.crew(phase.harness or kit.gate.harness, phase.tier)
+    """Return what a phase's sessions are started with: its own agent and tier, and its own bounds.
+
+    A phase that names no harness has the loop's own, whichever agent the phase before it had.
+    """
+    own = kit.crew(phase.harness, phase.tier) if kit.crew is not None and phase.name else kit
     if phase.turns_max is not None:
         own = replace(own, turns_max=phase.turns_max)
     if phase.wall_seconds is not None:

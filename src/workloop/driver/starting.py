@@ -169,5 +169,6 @@ def claim_note(facts: SessionFacts, turn: Turn, lease: Lease) -> dict[str, Any]:
         "phase": facts.phase,
         "resume_id": turn.resume_id,
         "vain": turn.vain,
+        "number": len(lease.sessions) + 1,
         **seen,
     }

@@ -160,6 +160,7 @@ class Workshop(Protocol):
     def recover(self, spared: frozenset[Path]) -> tuple[PutAway, ...]:
         """End what runs in the folders a dead loop left, save the work in them and remove them; the spared ones stay.
 
-        A spared tree is saved all the same, and its stale locks are broken, so that its session can be resumed there.
+        A spared tree is saved all the same, and its stale locks are broken, so that its session can be resumed there;
+        so it is with one that was kept for that before.
         """
         ...

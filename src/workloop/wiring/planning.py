@@ -10,8 +10,10 @@ from anyio.abc import TaskStatus
 
 from workloop.config import ActiveHours, DriverConfig, Place, Settings
 from workloop.config.harnesses import ACCOUNT, TIER_DEFAULT
+from workloop.domain.clock import seconds_us
 from workloop.domain.gate import GateKey
 from workloop.domain.grants import Actor
+from workloop.domain.progress import BrakePolicy
 from workloop.driver.endpoint import SessionEndpoint
 from workloop.driver.gitshop import GitShop
 from workloop.driver.project import Project, SessionKit, Tell
@@ -146,6 +148,7 @@ def make_project(plan: Plan, aim: Aim, tell: Tell) -> Project:
         tell=named,
         principal=f"loop:{plan.config.harness}",
         check_environment=dict(plan.environment),
+        brake=BrakePolicy(waits_us=tuple(seconds_us(wait) for wait in plan.config.fruitless_waits)),
     )
 
 
