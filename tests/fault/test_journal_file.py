@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from workloop.domain.errors import IntegrityFault, StoreUnavailable
+from workloop.domain.errors import IntegrityFault, NotFound
 from workloop.domain.journal import LOOP, Decision, Verb
 from workloop.store.journal.sqlite import SqliteJournal, read_journal
 from workloop.testing.clocks import BEGINNING
@@ -151,11 +151,11 @@ def test_a_word_that_no_rule_knows_is_damage_and_not_a_crash(path: Path) -> None
 
 
 def test_an_empty_file_is_begun_and_a_missing_one_is_told_to_a_person(path: Path) -> None:
-    with pytest.raises(StoreUnavailable, match=r"journal\.db") as absent:
+    with pytest.raises(NotFound, match=r"journal\.db") as absent:
         read_journal(path)
     assert absent.value.code == "JOURNAL_ABSENT"
     path.touch()
-    with pytest.raises(StoreUnavailable):
+    with pytest.raises(NotFound):
         read_journal(path)
     journal = SqliteJournal(path, Told())
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

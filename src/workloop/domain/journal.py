@@ -7,6 +7,7 @@ from typing import Final
 from workloop.domain.clock import Instant
 from workloop.domain.gate import produced
 from workloop.domain.progress import Pace
+from workloop.domain.rates import Ended, Population
 from workloop.domain.session import SessionClass, SessionReport, Tokens, head, tail
 
 FINAL_TEXT_CHARACTERS_MAX: Final = 16_384
@@ -188,6 +189,21 @@ def ended_row(row: SessionRow, report: SessionReport, *, settled: str = "", gues
         resume_id=report.resume_id or row.resume_id,
         final_text=report.final_text,
         detail=report.detail,
+    )
+
+
+def rated(row: SessionRow) -> Ended | None:
+    """Return a session as the rates see it; None while it runs, and for a probe, which has no work to do."""
+    if row.session_class is None or row.probe:
+        return None
+    return Ended(
+        population=Population(harness=row.harness, version=row.version, phase=row.phase or row.role),
+        session_class=row.session_class,
+        held=bool(row.item_key),
+        acted=row.acted,
+        settled=bool(row.settled),
+        exit_code=row.exit_code,
+        item=row.item_key,
     )
 
 

@@ -21,7 +21,7 @@ def open_journal(folder: Path, told: Callable[[IntegrityFault, Path], None]) -> 
 
 
 def read_journal(settings: Settings) -> JournalReading:
-    """Open the journal of the loop that settings are about; raises StoreUnavailable before its first run."""
+    """Open the journal of the loop that settings are about; raises NotFound before its first run."""
     from workloop.store.journal.sqlite import read_journal as read
 
     return read(settings.folder / JOURNAL_NAME)

@@ -36,6 +36,26 @@ def answer(invocation: Invocation, action: str, facts: Mapping[str, Any]) -> Non
     out(text_of(action, facts))
 
 
+def line(invocation: Invocation, action: str, facts: Mapping[str, Any]) -> None:
+    """Print one of many answers of a command, each in a line of JSON or in words."""
+    if invocation.json:
+        out(json_text({"event": action, **facts}, plain=sys.stdout.isatty()))
+        return
+    from workloop.interfaces.cli.tables import text_of
+
+    out(text_of(action, facts))
+
+
+def raw(data: bytes) -> None:
+    """Print a line as it is; a terminal gets no character that could steer it."""
+    if sys.stdout.isatty():
+        from workloop.domain.session import printable
+
+        out(printable(data.decode("utf-8", "replace")))
+        return
+    sys.stdout.buffer.write(data + b"\n")
+
+
 def json_text(facts: Mapping[str, Any], *, plain: bool) -> str:
     """Write JSON in one line; a terminal gets no character that could steer it."""
     import json

@@ -131,6 +131,98 @@ def why(facts: Facts) -> list[str]:
     return lines
 
 
+def looped(facts: Facts) -> list[str]:
+    """Write why an item stands where it stands, and what the loop last did about it."""
+    loop: Facts = facts.get("loop", {})
+    lines = why(facts)
+    if loop.get("unknown"):
+        lines.append(f"what the loop did about it cannot be read: {one_line(loop['unknown'])}")
+    if loop.get("decision"):
+        lines.append(f"loop: {decided(loop['decision'])}")
+    if loop.get("session"):
+        lines += session_lines(loop["session"])
+    return lines
+
+
+def decided(facts: Facts) -> str:
+    """Write a decision of the loop in one line."""
+    often = f", {facts['times']} times since {facts['since']}" if facts["times"] > 1 else ""
+    words = one_line(facts["message"] or facts["code"])
+    return f"{facts['verb']} at {facts['last_at']}{often}: {words}"
+
+
+def session_lines(facts: Facts) -> list[str]:
+    """Write in short how a session went."""
+    end = f"ended as {facts['class'] or 'unknown'}" if facts["ended_at"] else "runs"
+    lines = [f"session {facts['session']} on {facts['harness']} began {facts['began_at']}, {end}"]
+    lines += [f"  {name}: {one_line(facts[name])}" for name in ("detail", "last_words") if facts.get(name)]
+    return lines
+
+
+def why_loop(facts: Facts) -> list[str]:
+    """Write why a target or the loop does what it does, when it looks again, and what would change that."""
+    name = f"target {facts['target']}" if "target" in facts else "the loop"
+    lines = [f"{name}: {facts['state']}"]
+    for reason in facts["reasons"]:
+        lines.append(f"- {one_line(reason['message'])}")
+        lines += [f"  do: {one_line(reason['unblock'])}"] if reason["unblock"] else []
+    lines += pairs(facts, ("wakes_at", "fruitless", "not_before", "served_at"))
+    if facts.get("targets"):
+        lines += ["", *columns(("target", "state", "code", "message"), facts["targets"])]
+    return lines
+
+
+def sessions(facts: Facts) -> list[str]:
+    """Write a list of sessions."""
+    if not facts["sessions"]:
+        return ["no sessions"]
+    rows = [{**row, "class": row["class"] or "runs", "words": said(row)} for row in facts["sessions"]]
+    cells = (
+        "session",
+        "began_at",
+        "seconds",
+        "target",
+        "item",
+        "phase",
+        "harness",
+        "class",
+        "settled",
+        "tokens",
+        "words",
+    )
+    return [*columns(cells, rows), *(["", "more: a larger --limit"] if facts["more"] else [])]
+
+
+def said(row: Facts) -> str:
+    """Return what tells most about a session in one line."""
+    return one_line(row["detail"] or row["last_words"] or "")
+
+
+def session(facts: Facts) -> list[str]:
+    """Write one session whole, its last words left to its events."""
+    return [*pairs({name: value for name, value in facts.items() if name != "last_words"}), ""]
+
+
+def session_event(facts: Facts) -> list[str]:
+    """Write one event of a session."""
+    first, *rest = str(facts["what"]).splitlines() or [""]
+    return [f"{facts['kind']}: {first}".rstrip(": "), *(f"  {line}" for line in rest)]
+
+
+def rates(facts: Facts) -> list[str]:
+    """Write how often sessions die, out of how many."""
+    if not facts["rates"]:
+        return ["no sessions that count"]
+    rows = [{**row, "dead": share(row, "dead"), "no_op": share(row, "no_op")} for row in facts["rates"]]
+    lines = columns(("harness", "version", "phase", "sessions", "dead", "quiet", "no_op"), rows)
+    return [*lines, *(f"suspect: {one_line(found['harness'])}: {found['why']}" for found in facts["suspect"])]
+
+
+def share(row: Facts, name: str) -> str:
+    """Write a count with what it is out of, and the share."""
+    return f"{row[name]} of {row['sessions']} ({row[name] / row['sessions']:.0%})"
+
+
 def claim(facts: Facts) -> list[str]:
     """Write what was claimed, or why nothing was."""
     item = facts["item"]
@@ -196,13 +288,28 @@ def init(facts: Facts) -> list[str]:
     ]
 
 
+def doctor(facts: Facts) -> list[str]:
+    """Write what the doctor found, each with its remedy below it."""
+    lines: list[str] = []
+    for row in facts["findings"]:
+        lines.append(f"{row['level']}  {one_line(row['check'])}: {one_line(row['detail'])}")
+        lines += [f"      do: {one_line(row['remedy'])}"] if row["remedy"] else []
+    return [*lines, f"{facts['pass']} PASS, {facts['warn']} WARN, {facts['fail']} FAIL"]
+
+
 WRITERS = {
     "list": listing,
     "status": status,
-    "why": why,
+    "why": looped,
+    "why_loop": why_loop,
+    "sessions": sessions,
+    "session": session,
+    "event": session_event,
+    "rates": rates,
     "claim": claim,
     "verify": claim,
     "show": show,
     "add_items": added,
     "init": init,
+    "doctor": doctor,
 }

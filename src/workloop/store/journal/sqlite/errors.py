@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from workloop.domain.errors import Fault, IntegrityFault, StoreUnavailable
+from workloop.domain.errors import Fault, IntegrityFault, NotFound, StoreUnavailable
 
 CODE_MASK = 0xFF
 CORRUPT = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
@@ -66,8 +66,6 @@ def foreign(path: Path) -> IntegrityFault:
     )
 
 
-def absent(path: Path) -> StoreUnavailable:
-    """Return the fault of a journal that was never begun."""
-    return StoreUnavailable(
-        "JOURNAL_ABSENT", f"there is no {path}", hint="the loop has not run here yet: workloop run", retryable=False
-    )
+def absent(path: Path) -> NotFound:
+    """Return the refusal of a journal that was never begun."""
+    return NotFound("JOURNAL_ABSENT", f"there is no {path}", hint="the loop has not run here yet: workloop run")

@@ -134,5 +134,5 @@ def opened(path: Path, told: Told) -> JournalFile:
 
 
 def read_journal(path: Path) -> SqliteJournalReading:
-    """Open a loop's journal for a person; raises StoreUnavailable where there is none, IntegrityFault beyond use."""
+    """Open a loop's journal for a person; raises NotFound where there is none, IntegrityFault for one beyond use."""
     return SqliteJournalReading(view_file(path))
