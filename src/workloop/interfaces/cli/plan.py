@@ -1,6 +1,7 @@
 """Which commands there are, and what each takes and runs, loaded only for the one that is called."""
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import NamedTuple
 
 from workloop.interfaces.cli.invocation import Invocation
@@ -11,6 +12,10 @@ from workloop.service.actions import ACTIONS
 OWN = {
     "init": "make this repository's campaign: store, settings, private folder",
     "add": "add one item by its title, or many from a file",
+    "why": "why an item stands where it stands, or a target, or the loop itself",
+    "sessions": "the agent sessions that the loop ran, newest first",
+    "logs": "what one session said and did, from its kept output",
+    "rates": "how often sessions die or do nothing, out of how many",
     "verify": "judge a candidate on this host, or claim its verifier for a session",
     "run": "keep agent sessions working through the campaign",
     "mcp": "serve the actions to an agent over MCP on stdin and stdout",
@@ -22,9 +27,10 @@ OWN = {
 
 GROUPS = {"campaign": "the campaign's own settings", "lane": "the exclusive lanes of a claim"}
 ORDER = (
-    "init", "add", "list", "show", "why", "status", "run", "claim", "heartbeat", "attach", "complete", "verify",
-    "retry", "defer", "release", "supersede", "promote", "answer", "cancel", "pause", "resume", "lane acquire",
-    "lane record", "lane clean", "lane release", "campaign apply", "mcp", "completion", "demo",
+    "init", "add", "list", "show", "why", "status", "run", "sessions", "logs", "rates", "claim", "heartbeat",
+    "attach", "complete", "verify", "retry", "defer", "release", "supersede", "promote", "answer", "cancel",
+    "pause", "resume", "lane acquire", "lane record", "lane clean", "lane release", "campaign apply", "mcp",
+    "completion", "demo",
 )  # fmt: skip
 
 
@@ -45,6 +51,28 @@ def plan_of(name: str) -> Plan:
     """Return what a command takes and runs."""
     if name not in OWN:
         return plan_of_verb(name)
+    module = looking(name) or working(name)
+    return Plan(module.options(), module.PLACES, module.run)
+
+
+def looking(name: str) -> ModuleType | None:
+    """Return the module of a command that looks at the loop and changes nothing."""
+    match name:
+        case "why":
+            from workloop.interfaces.cli.commands import why as module
+        case "sessions":
+            from workloop.interfaces.cli.commands import sessions as module
+        case "logs":
+            from workloop.interfaces.cli.commands import logs as module
+        case "rates":
+            from workloop.interfaces.cli.commands import rates as module
+        case _:
+            return None
+    return module
+
+
+def working(name: str) -> ModuleType:
+    """Return the module of a command that does something."""
     match name:
         case "init":
             from workloop.interfaces.cli.commands import init as module
@@ -62,7 +90,7 @@ def plan_of(name: str) -> Plan:
             from workloop.interfaces.cli.commands import completion as module
         case _:
             from workloop.interfaces.cli.commands import demo as module
-    return Plan(module.options(), module.PLACES, module.run)
+    return module
 
 
 def plan_of_verb(name: str) -> Plan:
