@@ -1,6 +1,6 @@
 """Where things are and how the loop is set: files that the operator owns become one frozen Settings."""
 
-from workloop.config.driver import DriverConfig, OnLimit, Retention, SessionBounds, Untested, read_driver
+from workloop.config.driver import DriverConfig, OnLimit, Retention, SessionBounds, read_driver
 from workloop.config.folder import make_private, require_own
 from workloop.config.harnesses import HarnessConfig, HarnessHome, HarnessKind, read_harness
 from workloop.config.hours import ActiveHours
@@ -26,7 +26,6 @@ __all__ = [
     "Settings",
     "TargetConfig",
     "TargetSettings",
-    "Untested",
     "find_repository",
     "load",
     "loop_folder",

@@ -10,7 +10,8 @@ from workloop.config.hours import ActiveHours, read_hours
 from workloop.config.paths import read_path
 from workloop.config.phases import SECONDS_MAX, PhaseConfig
 from workloop.config.targets import SESSIONS_MAX
-from workloop.domain.reader import Json, Reader, one_of
+from workloop.domain.reader import Json, Reader, bad, one_of
+from workloop.domain.versions import VersionPolicy
 
 RUN_SECONDS_MAX = 366 * 86_400.0
 BYTES_MAX = 2**50
@@ -26,14 +27,6 @@ class OnLimit(StrEnum):
     WAIT = "wait"
     STOP = "stop"
     ASK = "ask"
-
-
-class Untested(StrEnum):
-    """What becomes of an agent program in a version that its rules were not read from."""
-
-    WARN = "warn"
-    REFUSE = "refuse"
-    ALLOW = "allow"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +51,8 @@ class DriverConfig:
     """Everything a loop is told before it starts; what is None has no bound, intervals and clocks are in seconds.
 
     state_dir is the loop's private folder, never inside a work dir; environment names the variables that sessions may
-    see; run_seconds_max ends the loop, at once when nothing else could run before.
+    see; run_seconds_max ends the loop, at once when nothing else could run before. fruitless_waits is how long an item
+    rests after each attempt in a row that brought nothing; after one more it is parked.
     """
 
     work_dir: Path | None = None
@@ -75,7 +69,8 @@ class DriverConfig:
     sessions_max_host: int | None = None
     active_hours: ActiveHours | None = None
     on_limit: OnLimit = OnLimit.WAIT
-    untested_versions: Untested = Untested.WARN
+    fruitless_waits: tuple[float, ...] = (900.0, 1800.0)
+    untested_versions: VersionPolicy = VersionPolicy.WARN
     keep_awake: bool = True
     bounds: SessionBounds = field(default_factory=SessionBounds)
     retention: Retention = field(default_factory=Retention)
@@ -111,9 +106,13 @@ def read_driver(
         sessions_max_target=bound(reader, "sessions_max_target", SESSIONS_MAX),
         sessions_max_host=bound(reader, "sessions_max_host", SESSIONS_MAX),
         active_hours=read_hours(reader),
+        fruitless_waits=read_waits(reader, usual.fruitless_waits),
         on_limit=one_of(reader, "on_limit", OnLimit, reader.text("on_limit", default=usual.on_limit)),
         untested_versions=one_of(
-            reader, "untested_versions", Untested, reader.text("untested_versions", default=usual.untested_versions)
+            reader,
+            "untested_versions",
+            VersionPolicy,
+            reader.text("untested_versions", default=usual.untested_versions),
         ),
         keep_awake=reader.flag("keep_awake", default=usual.keep_awake),
         bounds=read_bounds(reader),
@@ -143,6 +142,21 @@ def read_bounds(reader: Reader) -> SessionBounds:
         idle_seconds=seconds(reader, "idle_seconds", usual.idle_seconds),
         wall_seconds=seconds(reader, "wall_seconds", usual.wall_seconds),
     )
+
+
+def read_waits(reader: Reader, usual: tuple[float, ...]) -> tuple[float, ...]:
+    """Read how long an item rests after each fruitless attempt in a row; one more than there are waits parks it."""
+    if reader.values.get("fruitless_waits") is None:
+        reader.take("fruitless_waits")
+        return usual
+    return tuple(wait(value, path) for path, value in reader.entries("fruitless_waits"))
+
+
+def wait(value: Json, path: str) -> float:
+    """Read one wait, in seconds."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= SECONDS_MAX:
+        raise bad(path, f"expected a number of seconds from 0 to {SECONDS_MAX:g}")
+    return float(value)
 
 
 def read_retention(reader: Reader) -> Retention:

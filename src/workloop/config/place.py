@@ -87,8 +87,12 @@ def loop_folder(config: Path, environment: Mapping[str, str]) -> Path:
 
 def digest_name(path: Path) -> str:
     """Return a folder name that people recognise and no two paths share."""
-    name = re.sub(r"[^a-z0-9]+", "-", path.name.lower()).strip("-")[:30] or "project"
-    return f"{name}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:10]}"
+    return f"{short_name(path)}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:10]}"
+
+
+def short_name(path: Path) -> str:
+    """Return the name by which people call what lies at a path."""
+    return re.sub(r"[^a-z0-9]+", "-", path.name.lower()).strip("-")[:30] or "project"
 
 
 def refuse_inside(folder: Path, work_dirs: tuple[Path, ...]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from workloop.config.driver import DriverConfig, read_driver
 from workloop.config.folder import require_own
 from workloop.config.harnesses import read_harnesses
-from workloop.config.place import CONFIG_NAME, Place, find_repository, loop_folder, place_of, refuse_inside
+from workloop.config.place import CONFIG_NAME, Place, find_repository, loop_folder, place_of, refuse_inside, short_name
 from workloop.config.targets import TargetConfig, read_targets
 from workloop.config.trust import read_trusted
 from workloop.domain.errors import BadRequest, NotFound
@@ -106,7 +106,7 @@ def parse_values(values: Mapping[str, Json], place: Place, environment: Mapping[
             source=source,
             targets=(
                 TargetSettings(
-                    name=place.folder.name,
+                    name=short_name(place.repository),
                     place=place,
                     campaign=slug,
                     campaign_table=table,

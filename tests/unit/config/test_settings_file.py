@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from workloop.config import DriverConfig, HarnessKind, OnLimit, Place, Settings, Untested, parse
+from workloop.config import DriverConfig, HarnessKind, OnLimit, Place, Settings, parse
 from workloop.domain.errors import BadRequest
+from workloop.domain.versions import VersionPolicy
 
 PLACE = Place(repository=Path("/projects/shop"), folder=Path("/private/shop"))
 FILE = "/private/shop/workloop.toml"
@@ -82,7 +83,7 @@ def test_a_file_says_every_policy_of_the_loop() -> None:
     loop = read(text).loop
     assert (loop.max_iterations, loop.run_seconds_max, loop.sessions_max) == (40, 36_000.0, 4)
     assert (loop.sessions_max_target, loop.sessions_max_host) == (2, 6)
-    assert (loop.on_limit, loop.untested_versions, loop.keep_awake) == (OnLimit.ASK, Untested.REFUSE, False)
+    assert (loop.on_limit, loop.untested_versions, loop.keep_awake) == (OnLimit.ASK, VersionPolicy.REFUSE, False)
     assert (loop.retention.kept_days, loop.retention.kept_bytes_max) == (7.0, 1000)
     assert (loop.environment, loop.state_dir) == (("ANTHROPIC_API_KEY",), Path("/private/shop/elsewhere"))
 

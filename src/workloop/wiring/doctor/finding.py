@@ -1,0 +1,54 @@
+"""What one look of the doctor says: how it stands, why, and what to do about it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from workloop.domain.errors import WorkloopError
+
+
+class Level(StrEnum):
+    """How a thing stands: fine, doubtful or unknown, or such that the loop would make no progress."""
+
+    FINE = "PASS"
+    DOUBTFUL = "WARN"
+    BROKEN = "FAIL"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One look: what was looked at, how it stands, what was seen, and a remedy where it is not fine."""
+
+    check: str
+    level: Level
+    detail: str
+    remedy: str = ""
+
+    def __post_init__(self) -> None:
+        assert (self.level is Level.FINE) == (not self.remedy), f"{self.check}: a remedy belongs to what is not fine"
+
+
+def fine(check: str, detail: str) -> Finding:
+    """Return that a thing is as it should be."""
+    return Finding(check=check, level=Level.FINE, detail=detail)
+
+
+def doubtful(check: str, detail: str, remedy: str) -> Finding:
+    """Return that a thing is unknown, or may surprise."""
+    return Finding(check=check, level=Level.DOUBTFUL, detail=detail, remedy=remedy)
+
+
+def broken(check: str, detail: str, remedy: str) -> Finding:
+    """Return that the loop would make no progress."""
+    return Finding(check=check, level=Level.BROKEN, detail=detail, remedy=remedy)
+
+
+def refused(check: str, error: WorkloopError) -> Finding:
+    """Return what a refusal says, which is what the loop itself would say."""
+    return broken(check, f"{error.message} [{error.code}]", error.hint or "correct it, then run doctor again")
+
+
+def worst(findings: Sequence[Finding]) -> Level:
+    """Return the worst level there is."""
+    levels = {finding.level for finding in findings}
+    return next((level for level in (Level.BROKEN, Level.DOUBTFUL) if level in levels), Level.FINE)

@@ -1,0 +1,86 @@
+"""How the doctor looks at projects: repository, branch, store and queue, opened by what the loop opens them with."""
+
+from collections.abc import Iterator
+
+from workloop.config import Settings, TargetSettings
+from workloop.config.mcp import found_files
+from workloop.domain.errors import NotFound, WorkloopError
+from workloop.domain.settings import read_settings
+from workloop.runner.git import GitError
+from workloop.runner.repository import open_repository
+from workloop.service.call import Queue, require_campaign
+from workloop.service.insights import poll
+from workloop.store.system import SystemIds
+from workloop.wiring import open_store
+from workloop.wiring.doctor.finding import Finding, broken, doubtful, fine, refused
+
+
+def look_at_project(settings: Settings, target: TargetSettings) -> Iterator[Finding]:
+    """Look at one project of the loop."""
+    yield look_at_repository(settings, target)
+    yield from look_at_store(target)
+    if target.config.paused:
+        remedy = f"take paused out of [target.{target.name}]"
+        yield doubtful(f"target[{target.name}]", f"paused by the settings: {target.config.paused}", remedy)
+    found = found_files(target.place.repository)
+    if found:
+        names = ", ".join(str(path.relative_to(target.place.repository)) for path in found)
+        yield fine(f"found[{target.name}]", f"not given to sessions, because a session could change them: {names}")
+
+
+def look_at_repository(settings: Settings, target: TargetSettings) -> Finding:
+    """Open the repository as the loop does: git, work tree, branch."""
+    check = f"repository[{target.name}]"
+    branch = target.config.integration_branch or settings.loop.integration_branch or None
+    try:
+        repository = open_repository(target.place.repository, target.place.folder / "git", branch)
+    except WorkloopError as error:
+        return refused(check, error)
+    except (GitError, OSError) as error:
+        return broken(check, f"git does not answer: {error}", "install git, version 2.38 or later, and put it on PATH")
+    return fine(check, f"{repository.path}, work lands on {repository.integration_branch}")
+
+
+def look_at_store(target: TargetSettings) -> Iterator[Finding]:
+    """Open the store as the loop does, whole, and ask it how the campaign stands."""
+    check = f"store[{target.name}]"
+    try:
+        store = open_store(target.place, read_only=True, check=True)
+    except WorkloopError as error:
+        yield refused(check, error)
+        return
+    try:
+        yield fine(check, f"{target.place.store} is whole")
+        yield from look_at_campaign(Queue(store=store, ids=SystemIds(), slug=target.campaign), target)
+    finally:
+        store.close()
+
+
+def look_at_campaign(queue: Queue, target: TargetSettings) -> Iterator[Finding]:
+    """Look at the campaign that the settings name."""
+    check = f"campaign[{target.name}]"
+    try:
+        wanted = read_settings(target.campaign_table)
+        with queue.store.read() as tx:
+            holds = require_campaign(tx, queue.slug).settings
+        seen = poll(queue)
+    except NotFound as error:
+        yield broken(check, error.message, f"workloop init --campaign {queue.slug}")
+        return
+    except WorkloopError as error:
+        yield refused(check, error)
+        return
+    if holds == wanted:
+        yield fine(check, f"{queue.slug} holds what the settings say")
+    else:
+        yield doubtful(check, "the campaign table was changed and does not hold yet", "workloop campaign apply")
+    where = f"work[{target.name}]"
+    if seen.paused:
+        yield doubtful(where, f"campaign {queue.slug} is paused: nothing is handed out", "workloop resume")
+    elif seen.work:
+        yield fine(where, "there is something to claim")
+    elif seen.open_questions:
+        asked = f"nothing can be claimed and {seen.open_questions} questions wait for a person"
+        yield doubtful(where, asked, "workloop status names them; answer with workloop answer KEY TEXT")
+    else:
+        yield doubtful(where, "nothing can be claimed now", 'workloop add "TITLE" --check "COMMAND"')
