@@ -1,9 +1,10 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
+NPM_AGENTS ?= .npm-agents
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-slow test-agents bench docs format
+.PHONY: help setup demo check test test-slow test-agents test-all npm-agents bench docs format
 
 help:  ## show what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -27,13 +28,24 @@ check: $(BIN)/workloop  ## what must hold before a commit: style, types, layers,
 	$(PYTEST) -q -n 2 tests/tidy tests/unit tests/contract
 
 test: $(BIN)/workloop  ## all tests but the slow ones and those with a real agent
-	$(PYTEST) -n 2 -m "not slow and not real_agent"
+	$(PYTEST) -n 2 -m "not slow and not real_agent and not real_npm"
 
 test-slow: $(BIN)/workloop  ## many seeds, many processes, big stores
-	$(PYTEST) -n 2 -m "slow and not real_agent"
+	$(PYTEST) -n 2 -m "slow and not real_agent and not real_npm"
 
 test-agents: $(BIN)/workloop  ## the real agent programs against a scripted model, on loopback alone
 	$(PYTEST) -m real_agent
+
+test-all: $(BIN)/workloop npm-agents  ## everything: the slow tests and every real agent program as well
+	$(PYTEST) -n 2 -m "not real_agent and not real_npm"
+	.ci/loopback-only $(PYTEST) -m "real_agent or real_npm"
+
+npm-agents: $(NPM_AGENTS)/package.json  ## install the agent programs that only npm has, at the versions that were tested
+
+$(NPM_AGENTS)/package.json: tests/endtoend/npm/package.json
+	mkdir -p $(NPM_AGENTS)
+	cp $< $@
+	cd $(NPM_AGENTS) && npm install --no-package-lock --no-audit --no-fund --ignore-scripts || { rm $(notdir $@); exit 1; }
 
 bench: $(BIN)/workloop  ## measure the targets; medians with ranges, ratios of one run
 	$(BIN)/python -m bench
