@@ -21,6 +21,7 @@ from workloop.driver.handling import Handled, handle
 from workloop.driver.holding import Held, Lease, renewed
 from workloop.driver.oversight import SessionFacts
 from workloop.driver.project import Project, SessionKit
+from workloop.driver.recovery import holder_prefix
 from workloop.driver.seam import INLINE
 from workloop.runner.harness.port import Capabilities, Harness, Launch, LaunchRequest, McpEndpoint, StreamReader
 from workloop.runner.intake import EventSink
@@ -278,7 +279,11 @@ class AttemptBench:
         INLINE.set(True)
         kit = replace(self.kit, **fields)
         session_id = f"{self.project.ids.bits(128):032x}"
-        arguments: Facts = {"holder": "loop@here/1", "executor": session_id, **({"key": key} if key else {})}
+        arguments: Facts = {
+            "holder": f"{holder_prefix(self.project)}1",
+            "executor": session_id,
+            **({"key": key} if key else {}),
+        }
         answer = perform(self.queue, self.project.host, "claim", arguments)
         assert answer["item"] is not None, answer
         async with renewed(self.queue, self.project.host, Held.from_answer(answer, session_id)) as lease:
