@@ -3,23 +3,22 @@
 import os
 import signal as signals
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 PROC = Path("/proc")
+ROW_BYTES_MAX = 4_096
 LINUX = sys.platform == "linux"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class Identity(NamedTuple):
     """A process for good: its number and when it started (ticks since boot on Linux)."""
 
     pid: int
     started: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(NamedTuple):
     """One process as the kernel shows it now."""
 
     identity: Identity
@@ -46,13 +45,22 @@ def row_of(pid: int) -> Row | None:
     if not LINUX:
         return snapshot_portable().get(pid)
     try:
-        text = (PROC / str(pid) / "stat").read_bytes()
+        text = read_row(pid)
     except (FileNotFoundError, ProcessLookupError):
         return None
     # The name is in parentheses and may contain anything, so fields are counted from the last one.
-    state, parent, _group, session, *rest = text[text.rindex(b")") + 2 :].split()
+    state, parent, _group, session, *rest = text[text.rindex(b")") + 2 :].split(None, 20)
     identity = Identity(pid=pid, started=int(rest[15]))
     return Row(identity=identity, parent=int(parent), session=int(session), zombie=state in {b"Z", b"X", b"x"})
+
+
+def read_row(pid: int) -> bytes:
+    """Read what the kernel tells of a process; every look reads all of them, so by the shortest way."""
+    descriptor = os.open(f"{PROC}/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, ROW_BYTES_MAX)
+    finally:
+        os.close(descriptor)
 
 
 def snapshot_portable() -> dict[int, Row]:
