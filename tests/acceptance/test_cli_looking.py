@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_project import Project, project_with
@@ -54,9 +55,9 @@ def journal(project: Project) -> Iterator[SqliteJournal]:
     opened.close()
 
 
-def put(journal: SqliteJournal, *names: str, **changed: object) -> None:
+def put(journal: SqliteJournal, *names: str, **changed: Any) -> None:
     for name in names:
-        journal.session_put(replace(ENDED, session_id=name, **changed))  # pyright: ignore[reportArgumentType]
+        journal.session_put(replace(ENDED, session_id=name, **changed))
 
 
 def keep_stream(project: Project, row: SessionRow, data: bytes) -> SessionRow:

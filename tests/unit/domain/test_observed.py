@@ -90,7 +90,7 @@ def test_a_lost_race_and_an_empty_queue_leave_nothing(answer: Any, kind: ToolRes
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
-        ("<persisted-output>too large, see /tmp/x</persisted-output>", ToolResultClass.OK),
+        ("<persisted-output>too large, see the file</persisted-output>", ToolResultClass.OK),
         (json.dumps(CLAIM)[:40] + CUT_MARK, ToolResultClass.OK),
         ({"task_id": "T-1"}, ToolResultClass.OK),
         ({"item": {"key": "app/1"}}, ToolResultClass.OK),

@@ -7,15 +7,17 @@ would cost the disk of an idle machine thousands a night.
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from workloop.store.journal.sqlite.errors import absent, corrupt, foreign, newer, translate
 from workloop.store.migrate import Migration, load_migrations
 
 Row = tuple[Any, ...]
+T = TypeVar("T")
 
 APPLICATION_ID: Final = 0x776C6A72
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
@@ -75,7 +77,7 @@ class JournalFile:
                 gathered = ""
 
     def rollback(self) -> None:
-        """Undo the transaction, if there is one."""
+        """Undo the transaction, if one is open."""
         if self.raw.in_transaction:
             self.every("ROLLBACK")
 
@@ -90,7 +92,8 @@ class JournalFile:
 def open_file(path: Path) -> JournalFile:
     """Open a journal for its loop, made or brought up to date; raises IntegrityFault for one beyond use."""
     file = JournalFile(path, mode="rwc")
-    try:
+    with ExitStack() as unless_ready:
+        unless_ready.callback(file.close)
         steps = lacking(file)
         path.chmod(0o600)
         for setting in (*BOTH, *WRITER):
@@ -99,9 +102,7 @@ def open_file(path: Path) -> JournalFile:
             apply_step(file, step)
         if not steps:
             require_sound(file)
-    except BaseException:
-        file.close()
-        raise
+        unless_ready.pop_all()
     return file
 
 
@@ -110,16 +111,13 @@ def view_file(path: Path) -> JournalFile:
     if not path.exists():
         raise absent(path)
     file = JournalFile(path, mode="ro")
-    try:
-        begun = not lacking(file)
+    with ExitStack() as unless_ready:
+        unless_ready.callback(file.close)
+        if lacking(file):
+            raise absent(path)
         for setting in BOTH:
             file.every(setting)
-    except BaseException:
-        file.close()
-        raise
-    if not begun:
-        file.close()
-        raise absent(path)
+        unless_ready.pop_all()
     return file
 
 
@@ -137,17 +135,27 @@ def lacking(file: JournalFile) -> list[Migration]:
     return known[schema:]
 
 
-def apply_step(file: JournalFile, step: Migration) -> None:
-    """Apply one step in one transaction."""
+def transact(file: JournalFile, work: Callable[[JournalFile], T]) -> T:
+    """Run work in one transaction that commits at its end and rolls back on an exception."""
     file.every("BEGIN IMMEDIATE")
     try:
-        file.script(step.text)
-        file.every(f"PRAGMA application_id = {APPLICATION_ID}")
-        file.every(f"PRAGMA user_version = {step.number}")
+        result = work(file)
         file.every("COMMIT")
-    except BaseException:
+    finally:
         file.rollback()
-        raise
+    return result
+
+
+def apply_step(file: JournalFile, step: Migration) -> None:
+    """Apply one step in one transaction."""
+    transact(file, lambda _: migrate(file, step))
+
+
+def migrate(file: JournalFile, step: Migration) -> None:
+    """Run a step's statements and note its number."""
+    file.script(step.text)
+    file.every(f"PRAGMA application_id = {APPLICATION_ID}")
+    file.every(f"PRAGMA user_version = {step.number}")
 
 
 def require_sound(file: JournalFile) -> None:

@@ -20,7 +20,7 @@ from workloop.domain.journal import (
 )
 from workloop.store.journal.sqlite import rows
 from workloop.store.journal.sqlite.errors import BEYOND_USE
-from workloop.store.journal.sqlite.file import JournalFile, Row, open_file, set_aside, view_file
+from workloop.store.journal.sqlite.file import JournalFile, Row, open_file, set_aside, transact, view_file
 from workloop.store.journal.sqlite.reading import SqliteJournalReading
 
 PRUNE_EVERY = 256
@@ -108,18 +108,6 @@ class SqliteJournal(SqliteJournalReading):
     def run_end(self, number: int, *, reason: str, detail: str, at: Instant) -> None:
         """Write why a run ended; the first end stands."""
         self.write(lambda file: file.every(self.queries["run_end"], (at, reason, detail, number)))
-
-
-def transact(file: JournalFile, work: Callable[[JournalFile], T]) -> T:
-    """Run work in one transaction that commits at its end and rolls back on an exception."""
-    file.every("BEGIN IMMEDIATE")
-    try:
-        result = work(file)
-        file.every("COMMIT")
-    except BaseException:
-        file.rollback()
-        raise
-    return result
 
 
 def opened(path: Path, told: Told) -> JournalFile:
