@@ -14,11 +14,10 @@ from workloop.domain.ids import id_text
 from workloop.domain.lease import Claim, make_token
 from workloop.driver.hints import NOTE_NAME, Hint, began, hint_notes, hint_of_note, read_note, write_note
 from workloop.driver.project import Project
+from workloop.driver.switches import LOCK_NAME
 from workloop.driver.witness import AttemptWitness
 from workloop.service.call import require_campaign
 from workloop.service.perform import perform
-
-LOCK_NAME = "loop.lock"
 
 
 def holder_prefix(project: Project) -> str:

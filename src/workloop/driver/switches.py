@@ -5,6 +5,7 @@ file is, and one that cannot be read is a pause all the same.
 """
 
 import errno
+import fcntl
 import json
 import os
 import stat
@@ -19,6 +20,7 @@ from workloop.domain.session import head
 from workloop.driver.situation import Halt
 
 FOLDER: Final = "control"
+LOCK_NAME: Final = "loop.lock"
 STOP: Final = "STOP"
 HALT: Final = "HALT"
 PAUSE: Final = "pause-"
@@ -151,11 +153,28 @@ def remove(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
+def loop_runs(folder: Path) -> bool:
+    """Tell whether a loop holds its folder now."""
+    try:
+        descriptor = os.open(folder / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(descriptor)
+
+
 def order_stop(folder: Path, *, at_once: bool = False, halt: str | None = None) -> None:
-    """Order the loop of a folder to end; with a halt it does not start again either."""
+    """Order the running loop of a folder to end; a halt keeps it from starting again, too, or from starting at all."""
     if halt is not None:
         write(folder, HALT, halt)
-    write(folder, STOP, NOW if at_once else "drain")
+    if loop_runs(folder):
+        write(folder, STOP, NOW if at_once else "drain")
 
 
 def order_pause(folder: Path, target: str, reason: str, until: Instant | None) -> None:

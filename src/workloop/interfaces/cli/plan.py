@@ -11,6 +11,7 @@ from workloop.service.actions import ACTIONS
 
 OWN = {
     "init": "make this repository's campaign: store, settings, private folder",
+    "doctor": "look for what would hold a loop back, and say what to do about it",
     "add": "add one item by its title, or many from a file",
     "why": "why an item stands where it stands, or a target, or the loop itself",
     "sessions": "the agent sessions that the loop ran, newest first",
@@ -18,6 +19,9 @@ OWN = {
     "rates": "how often sessions die or do nothing, out of how many",
     "verify": "judge a candidate on this host, or claim its verifier for a session",
     "run": "keep agent sessions working through the campaign",
+    "stop": "let a running loop end: after its sessions, or at once",
+    "pause": "hand out nothing, or hold one target of the loop back",
+    "resume": "hand out work again; or let a target, a mended agent or a halted loop go on",
     "mcp": "serve the actions to an agent over MCP on stdin and stdout",
     "campaign apply": "make the settings file's campaign table hold for items added from now on",
     "completion": "print the completion script of bash, zsh or fish",
@@ -27,10 +31,10 @@ OWN = {
 
 GROUPS = {"campaign": "the campaign's own settings", "lane": "the exclusive lanes of a claim"}
 ORDER = (
-    "init", "add", "list", "show", "why", "status", "run", "sessions", "logs", "rates", "claim", "heartbeat",
-    "attach", "complete", "verify", "retry", "defer", "release", "supersede", "promote", "answer", "cancel",
-    "pause", "resume", "lane acquire", "lane record", "lane clean", "lane release", "campaign apply", "mcp",
-    "completion", "demo",
+    "init", "doctor", "add", "list", "show", "why", "status", "run", "stop", "sessions", "logs", "rates", "claim",
+    "heartbeat", "attach", "complete", "verify", "retry", "defer", "release", "supersede", "promote", "answer",
+    "cancel", "pause", "resume", "lane acquire", "lane record", "lane clean", "lane release", "campaign apply",
+    "mcp", "completion", "demo",
 )  # fmt: skip
 
 
@@ -51,13 +55,15 @@ def plan_of(name: str) -> Plan:
     """Return what a command takes and runs."""
     if name not in OWN:
         return plan_of_verb(name)
-    module = looking(name) or working(name)
+    module = looking(name) or steering(name) or working(name)
     return Plan(module.options(), module.PLACES, module.run)
 
 
 def looking(name: str) -> ModuleType | None:
     """Return the module of a command that looks at the loop and changes nothing."""
     match name:
+        case "doctor":
+            from workloop.interfaces.cli.commands import doctor as module
         case "why":
             from workloop.interfaces.cli.commands import why as module
         case "sessions":
@@ -66,6 +72,20 @@ def looking(name: str) -> ModuleType | None:
             from workloop.interfaces.cli.commands import logs as module
         case "rates":
             from workloop.interfaces.cli.commands import rates as module
+        case _:
+            return None
+    return module
+
+
+def steering(name: str) -> ModuleType | None:
+    """Return the module of a command that gives the loop an order."""
+    match name:
+        case "stop":
+            from workloop.interfaces.cli.commands import stop as module
+        case "pause":
+            from workloop.interfaces.cli.commands import pause as module
+        case "resume":
+            from workloop.interfaces.cli.commands import resume as module
         case _:
             return None
     return module
