@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloop.domain.gate import GateKey
 from workloop.domain.clock import Instant
+from workloop.domain.gate import GateKey
 from workloop.domain.poll import Poll
 from workloop.driver.blocks import Block, Code, blocks, gated
 from workloop.driver.report import LoopEndReason
