@@ -1,19 +1,32 @@
 """How one session over `codex app-server` is led and read: JSON-RPC in lines, both ways."""
 
-from collections.abc import Mapping
+import msgspec
 
 from workloop.domain.session import McpState, McpStatus, SessionEvent, Started, head
 from workloop.runner.harness.codex.dialogue import INITIALIZE, THREAD, TURN, Dialogue, Opening
 from workloop.runner.harness.codex.items import CodexItems
-from workloop.runner.harness.codex.reader import NAME_CHARACTERS_MAX, CodexReader, Rule
+from workloop.runner.harness.codex.reader import NAME_CHARACTERS_MAX, CodexReader
 from workloop.runner.harness.codex.usage import CodexUsage
 from workloop.runner.harness.codex.verdict import Failure, failure_of
-from workloop.runner.harness.fields import Fields
+from workloop.runner.harness.codex.wire import Item, Message, Params, TokenUsage, fields_of, value_of
+from workloop.runner.harness.fields import Fields, parse
 from workloop.runner.harness.port import LaunchRequest
 from workloop.runner.signatures import Signatures
 
 MCP_STATES = {"ready": McpState.CONNECTED, "starting": McpState.PENDING}
 THREADS_MAX = 1_000
+DECODER = msgspec.json.Decoder(Message)
+METHOD = b'{"method":"'
+SILENT = tuple(
+    b'{"method":"item/%s","params":{"item":{"type":"%s"' % (when, what)
+    for when, what in (
+        (b"started", b"agentMessage"),
+        (b"started", b"userMessage"),
+        (b"completed", b"userMessage"),
+        (b"started", b"reasoning"),
+        (b"completed", b"reasoning"),
+    )
+)
 
 
 class AppServerReader(CodexReader):
@@ -27,9 +40,7 @@ class AppServerReader(CodexReader):
         self.usage_of_others: dict[str, CodexUsage] = {}
         self.turn_id = ""
         self.started = False
-        self.table: Mapping[str, Rule] = {
-            "response": self.on_response,
-            "request": self.on_request,
+        self.table = {
             "error": self.on_error,
             "turn/started": self.on_turn,
             "turn/completed": self.on_turn_completed,
@@ -40,45 +51,54 @@ class AppServerReader(CodexReader):
             "mcpServer/startupStatus/updated": self.on_server,
         }
 
-    def rules(self) -> Mapping[str, Rule]:
-        """Return the rules by method."""
-        return self.table
-
-    def kind(self, fields: Fields) -> str:
-        """Tell answers, questions and notifications apart."""
-        method = fields.text("method")
-        if not method:
-            return (
-                "response" if "id" in fields.values and ("result" in fields.values or "error" in fields.values) else ""
-            )
-        return "request" if "id" in fields.values else method
-
     def replies(self) -> bytes:
         """Return what is to be said now."""
         return self.dialogue.take()
 
-    def own(self, params: Fields) -> bool:
+    def read(self, line: bytes) -> list[SessionEvent] | None:
+        """Read a line by its method; most say nothing that is needed, and are not decoded."""
+        if line.startswith(METHOD):
+            method = line[len(METHOD) : line.find(b'"', len(METHOD))].decode()
+            if method in self.signatures.ignored or line.startswith(SILENT):
+                return []
+        message = DECODER.decode(line)
+        if not message.method:
+            return self.on_response(message)
+        if not isinstance(message.id, msgspec.UnsetType):
+            self.dialogue.asked(parse(line) or Fields(None))
+            return []
+        rule = self.table.get(message.method)
+        if rule is not None:
+            return rule(message.params or Params())
+        return [] if message.method in self.signatures.ignored else None
+
+    def own(self, params: Params) -> bool:
         """Say whether a notification is about the thread that is ours."""
-        thread_id = params.text("threadId")
+        thread_id = params.thread_id
         if self.resume_id is None and not self.started:
-            self.resume_id = head(thread_id, NAME_CHARACTERS_MAX) or None
+            self.resume_id = head(thread_id or "", NAME_CHARACTERS_MAX) or None
         return not thread_id or thread_id == self.resume_id
 
-    def on_response(self, fields: Fields) -> list[SessionEvent]:
+    def on_response(self, message: Message) -> list[SessionEvent] | None:
         """Read an answer to what we asked, and say what comes next."""
-        number, result = fields.integer("id"), fields.inner("result")
+        if isinstance(message.id, msgspec.UnsetType):
+            return None
+        result, failed = message.result, not isinstance(message.error, msgspec.UnsetType)
+        if not failed and isinstance(result, msgspec.UnsetType):
+            return None
+        number = value_of(message.id)
         if number not in {INITIALIZE, THREAD, TURN} or self.ended:
             return []
-        if "error" in fields.values:
-            error = fields.inner("error")
+        if failed:
+            error = fields_of(message.error)
             failure = Failure(message=error.text("message"), info=f"rpc {error.integer('code')}")
             return [self.error(failure), *self.failed(failure)]
         if number == INITIALIZE:
             self.dialogue.initialized()
         elif number == THREAD:
-            return self.on_thread(result)
+            return self.on_thread(fields_of(result))
         else:
-            self.turn_id = result.inner("turn").text("id")
+            self.turn_id = fields_of(result).inner("turn").text("id")
         return []
 
     def on_thread(self, result: Fields) -> list[SessionEvent]:
@@ -93,68 +113,54 @@ class AppServerReader(CodexReader):
         model, version = (head(text, NAME_CHARACTERS_MAX) for text in (result.text("model"), thread.text("cliVersion")))
         return [Started(at=self.stamper.again(), resume_id=self.resume_id, model=model, version=version)]
 
-    def on_request(self, fields: Fields) -> list[SessionEvent]:
-        """Answer a question; what a refusal means shows in the item that it was about."""
-        self.dialogue.asked(fields)
-        return []
-
-    def on_turn(self, fields: Fields) -> list[SessionEvent]:
+    def on_turn(self, params: Params) -> list[SessionEvent]:
         """Note which turn is ours."""
-        params = fields.inner("params")
         if self.own(params):
-            self.turn_id = params.inner("turn").text("id")
+            self.turn_id = fields_of(params.turn).text("id")
         return []
 
-    def on_item_started(self, fields: Fields) -> list[SessionEvent]:
+    def on_item_started(self, params: Params) -> list[SessionEvent]:
         """Read the beginning of an item."""
-        params = fields.inner("params")
-        return (self.items if self.own(params) else self.others).started(params.inner("item"))
+        return (self.items if self.own(params) else self.others).started(params.item or Item())
 
-    def on_item_completed(self, fields: Fields) -> list[SessionEvent]:
+    def on_item_completed(self, params: Params) -> list[SessionEvent]:
         """Read the end of an item."""
-        params = fields.inner("params")
-        return (self.items if self.own(params) else self.others).completed(params.inner("item"))
+        return (self.items if self.own(params) else self.others).completed(params.item or Item())
 
-    def on_usage(self, fields: Fields) -> list[SessionEvent]:
+    def on_usage(self, params: Params) -> list[SessionEvent]:
         """Read a running total of a thread."""
-        params = fields.inner("params")
-        usage, thread_id = self.usage, params.text("threadId")
+        usage, thread_id = self.usage, params.thread_id or ""
         if not self.own(params):
             if thread_id not in self.usage_of_others and len(self.usage_of_others) >= THREADS_MAX:
                 return []
             usage = self.usage_of_others.setdefault(thread_id, CodexUsage(resumed=False))
-        own_turn = bool(self.turn_id) and params.text("turnId") == self.turn_id
-        return self.counted(usage.of_report(params.inner("tokenUsage"), own_turn=own_turn))
+        own_turn = bool(self.turn_id) and params.turn_id == self.turn_id
+        return self.counted(usage.of_report(params.token_usage or TokenUsage(), own_turn=own_turn))
 
-    def on_limits(self, fields: Fields) -> list[SessionEvent]:
+    def on_limits(self, params: Params) -> list[SessionEvent]:
         """Note the account's windows."""
-        self.windows.note(fields.inner("params").inner("rateLimits"))
+        self.windows.note(params.rate_limits)
         return []
 
-    def on_server(self, fields: Fields) -> list[SessionEvent]:
+    def on_server(self, params: Params) -> list[SessionEvent]:
         """Report an MCP server; only the loop's own is required."""
-        params = fields.inner("params")
-        name = params.text("name")
-        state = MCP_STATES.get(params.text("status"), McpState.FAILED)
-        required = bool(name) and name == self.server
-        return [
-            McpStatus(at=self.stamper.again(), server=head(name, NAME_CHARACTERS_MAX), state=state, required=required)
-        ]
+        name, status = params.name or "", value_of(params.status)
+        state = MCP_STATES.get(status, McpState.FAILED) if isinstance(status, str) else McpState.FAILED
+        shown, required = head(name, NAME_CHARACTERS_MAX), bool(name) and name == self.server
+        return [McpStatus(at=self.stamper.again(), server=shown, state=state, required=required)]
 
-    def on_error(self, fields: Fields) -> list[SessionEvent]:
+    def on_error(self, params: Params) -> list[SessionEvent]:
         """Read an error of the turn; only the turn's own end says that it was the last one."""
-        params = fields.inner("params")
-        failure = failure_of(params.inner("error"))
+        failure = failure_of(fields_of(params.error))
         if not self.own(params):
             return [self.error(failure)]
-        return self.troubled(failure, retries=params.flag("willRetry"))
+        return self.troubled(failure, retries=params.will_retry)
 
-    def on_turn_completed(self, fields: Fields) -> list[SessionEvent]:
+    def on_turn_completed(self, params: Params) -> list[SessionEvent]:
         """Read the end of the turn."""
-        params = fields.inner("params")
         if not self.own(params) or self.ended:
             return []
-        turn = params.inner("turn")
+        turn = fields_of(params.turn)
         match turn.text("status"):
             case "completed":
                 said = [item.text("text") for item in turn.each("items") if item.text("type") == "agentMessage"]

@@ -1,16 +1,19 @@
 """How one session of `codex exec --json` is read: a line per event, the rest in the thread's own file."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from workloop.domain.session import SessionEvent, Started, head
-from workloop.runner.harness.codex.reader import NAME_CHARACTERS_MAX, CodexReader, Rule
+from workloop.runner.harness.codex.reader import NAME_CHARACTERS_MAX, CodexReader
 from workloop.runner.harness.codex.rollout import Rollout, read_rollout
 from workloop.runner.harness.codex.usage import bill_of
 from workloop.runner.harness.codex.verdict import Failure
-from workloop.runner.harness.fields import Fields
+from workloop.runner.harness.codex.wire import ExecLine, Item, SnakeCounts, fields_of
 from workloop.runner.harness.port import LaunchRequest
 from workloop.runner.signatures import Signatures
+
+DECODER = msgspec.json.Decoder(ExecLine)
 
 
 class ExecReader(CodexReader):
@@ -23,22 +26,25 @@ class ExecReader(CodexReader):
         before = self.rollout() if request.resume_id else Rollout()
         if before.total is not None:
             self.usage.start_from(before.total)
-        self.table: Mapping[str, Rule] = {
-            "thread.started": self.on_thread,
-            "item.started": lambda fields: self.items.started(fields.inner("item")),
-            "item.completed": lambda fields: self.items.completed(fields.inner("item")),
-            "turn.completed": self.on_completed,
-            "turn.failed": self.on_failed,
-            "error": self.on_error,
-        }
 
-    def rules(self) -> Mapping[str, Rule]:
-        """Return the rules by type."""
-        return self.table
-
-    def kind(self, fields: Fields) -> str:
-        """Return the line's type."""
-        return fields.text("type")
+    def read(self, line: bytes) -> list[SessionEvent] | None:
+        """Read a line by its type."""
+        told = DECODER.decode(line)
+        match told.type:
+            case "item.completed":
+                return self.items.completed(told.item or Item())
+            case "item.started":
+                return self.items.started(told.item or Item())
+            case "error":
+                return self.troubled(Failure(message=told.message or ""), retries=False)
+            case "thread.started":
+                return self.on_thread(told.thread_id or "")
+            case "turn.completed":
+                return self.on_completed(told.usage or SnakeCounts())
+            case "turn.failed":
+                return self.failed(Failure(message=fields_of(told.error).text("message")))
+            case other:
+                return [] if other in self.signatures.ignored else None
 
     @property
     def reports_limits_at_once(self) -> bool:
@@ -49,32 +55,24 @@ class ExecReader(CodexReader):
         """Read the thread's own file as it stands now."""
         return read_rollout(self.home, self.resume_id or "")
 
-    def on_thread(self, fields: Fields) -> list[SessionEvent]:
+    def on_thread(self, thread_id: str) -> list[SessionEvent]:
         """Read which thread it is."""
         if self.started:
             return []
         self.started = True
-        self.resume_id = head(fields.text("thread_id"), NAME_CHARACTERS_MAX) or self.resume_id
+        self.resume_id = head(thread_id, NAME_CHARACTERS_MAX) or self.resume_id
         return [Started(at=self.stamper.again(), resume_id=self.resume_id)]
 
-    def on_completed(self, fields: Fields) -> list[SessionEvent]:
+    def on_completed(self, usage: SnakeCounts) -> list[SessionEvent]:
         """Read the end of the turn, whose usage is the thread's running total."""
-        total = bill_of(fields.inner("usage"))
+        total = bill_of(usage)
         if self.usage.baseline_due:
             self.usage.start_from(total)
         return [*self.counted(self.usage.of_total(total)), *self.completed()]
 
-    def on_failed(self, fields: Fields) -> list[SessionEvent]:
-        """Read the error that ended the turn."""
-        return self.failed(Failure(message=fields.inner("error").text("message")))
-
-    def on_error(self, fields: Fields) -> list[SessionEvent]:
-        """Read an error; most are tries again, and only the turn's own end says that it was the last one."""
-        return self.troubled(Failure(message=fields.text("message")), retries=False)
-
     def read_the_rest(self) -> list[SessionEvent]:
         """Return what the thread's file knows beyond the stream: the tokens of a turn that failed, and the windows."""
-        if not self.started:
+        if not self.started or (self.ended and self.failure is None):
             return []
         rollout = self.rollout()
         self.windows.note(rollout.limits)

@@ -1,7 +1,5 @@
 """What Codex's thread items say, in either of its two spellings: texts, commands, patches and tool calls."""
 
-import re
-
 from workloop.domain.session import (
     DETAIL_CHARACTERS_MAX,
     TEXT_CHARACTERS_MAX,
@@ -12,20 +10,28 @@ from workloop.domain.session import (
     head,
 )
 from workloop.runner.harness.calls import Calls, Tool, bounded_json, mcp_name
-from workloop.runner.harness.fields import Fields
+from workloop.runner.harness.codex.wire import Item, McpResult, fields_of
 from workloop.runner.harness.stamper import Stamper
 from workloop.runner.signatures import Signatures
 
-SNAKE = re.compile(r"_([a-z])")
+SHELL = Tool(name="shell", kind=ToolKind.SHELL)
+PATCH = Tool(name="apply_patch", kind=ToolKind.EDIT)
+WEB = Tool(name="web_search", kind=ToolKind.WEB)
 BUILT_IN = {
-    "commandExecution": Tool(name="shell", kind=ToolKind.SHELL),
-    "fileChange": Tool(name="apply_patch", kind=ToolKind.EDIT),
-    "webSearch": Tool(name="web_search", kind=ToolKind.WEB),
+    "commandExecution": SHELL,
+    "command_execution": SHELL,
+    "fileChange": PATCH,
+    "file_change": PATCH,
+    "webSearch": WEB,
+    "web_search": WEB,
     "imageView": Tool(name="view_image", kind=ToolKind.READ),
     "imageGeneration": Tool(name="image_generation", kind=ToolKind.OTHER),
 }
-NAMED = frozenset({"dynamicToolCall", "collabAgentToolCall", "collabToolCall"})
-FINISHED_BY_LOOK = frozenset({"webSearch", "imageView"})
+TOOLS_MAX = 1_000
+MESSAGES = frozenset({"agentMessage", "agent_message"})
+MCP_CALLS = frozenset({"mcpToolCall", "mcp_tool_call"})
+NAMED = frozenset({"dynamicToolCall", "collabAgentToolCall", "collabToolCall", "collab_tool_call"})
+FINISHED_BY_LOOK = frozenset({"webSearch", "web_search", "imageView"})
 
 
 class CodexItems:
@@ -36,30 +42,32 @@ class CodexItems:
         self.signatures = signatures
         self.server = server
         self.calls = Calls(stamper)
+        self.mcp_tools: dict[tuple[str, str], Tool] = {}
         self.spoke = False
         self.final_text = ""
 
-    def started(self, item: Fields) -> list[SessionEvent]:
+    def started(self, item: Item) -> list[SessionEvent]:
         """Read an item that has begun; only tools have a beginning worth telling."""
         tool = self.tool_of(item)
         if tool is None:
             return []
         self.spoke = True
         self.final_text = ""
-        return [self.calls.opened(item.text("id"), tool, item.values.get("arguments"))]
+        return [self.calls.opened(item.id, tool, item.arguments)]
 
-    def completed(self, item: Fields) -> list[SessionEvent]:
+    def completed(self, item: Item) -> list[SessionEvent]:
         """Read an item that has ended."""
-        if kind_of_item(item) == "agentMessage":
-            return self.said(item.text("text"))
+        if item.type in MESSAGES:
+            return self.said(item.text or "")
         tool = self.tool_of(item)
         if tool is None:
             return []
-        unseen = not self.calls.tool_of(item.text("id")).name
-        events: list[SessionEvent] = [*(self.started(item) if unseen else [])]
-        exit_code = item.integer("exitCode") if "exitCode" in item.values else item.integer("exit_code")
+        unseen = not self.calls.tool_of(item.id).name
+        events: list[SessionEvent] = self.started(item) if unseen else []
+        exit_code = item.exit_code if item.exit_code_camel is None else item.exit_code_camel
         result = self.classify(item, tool, exit_code)
-        return events + self.calls.closed(item.text("id"), result, exit_code=exit_code, answer=answer_of(item))
+        answer = answer_of(item) if tool.kind is ToolKind.MCP else ""
+        return events + self.calls.closed(item.id, result, exit_code=exit_code, answer=answer)
 
     def said(self, text: str) -> list[SessionEvent]:
         """Keep what the agent said; the last text after its last tool is its final one."""
@@ -69,42 +77,46 @@ class CodexItems:
         self.spoke = True
         return [Text(at=self.stamper.again(), text=head(text, TEXT_CHARACTERS_MAX))]
 
-    def tool_of(self, item: Fields) -> Tool | None:
+    def tool_of(self, item: Item) -> Tool | None:
         """Name the tool that an item stands for, if it stands for one."""
-        kind = kind_of_item(item)
-        if kind == "mcpToolCall":
-            server, tool = item.text("server"), item.text("tool")
+        if item.type in MCP_CALLS:
+            server, tool = item.server or "", item.tool or ""
             return Tool(name=mcp_name(server, tool), kind=ToolKind.MCP, own=bool(self.server) and server == self.server)
-        if kind in NAMED:
-            return Tool(name=item.text("tool") or kind, kind=ToolKind.OTHER)
-        return BUILT_IN.get(kind)
+        if item.type in NAMED:
+            return Tool(name=item.tool or item.type, kind=ToolKind.OTHER)
+        return BUILT_IN.get(item.type)
 
-    def classify(self, item: Fields, tool: Tool, exit_code: int | None) -> ToolResultClass:
+    def mcp_tool(self, server: str, tool: str) -> Tool:
+        """Name a server's tool."""
+        known = self.mcp_tools.get((server, tool))
+        if known is None:
+            own = bool(self.server) and server == self.server
+            known = Tool(name=mcp_name(server, tool), kind=ToolKind.MCP, own=own)
+            if len(self.mcp_tools) < TOOLS_MAX:
+                self.mcp_tools[server, tool] = known
+        return known
+
+    def classify(self, item: Item, tool: Tool, exit_code: int | None) -> ToolResultClass:
         """Name the class of an ended call; what no rule knows stays unknown."""
-        status = item.text("status")
-        if status == "completed" or (not status and kind_of_item(item) in FINISHED_BY_LOOK):
+        if item.status == "completed" or (not item.status and item.type in FINISHED_BY_LOOK):
             return ToolResultClass.OK
-        if status == "declined":
+        if item.status == "declined":
             return ToolResultClass.REFUSED
         if tool.kind is ToolKind.SHELL and exit_code:
             return ToolResultClass.COMMAND_NONZERO
-        text = item.inner("error").text("message")
-        if not text and tool.kind is ToolKind.MCP and item.inner("result"):
+        text = fields_of(item.error).text("message")
+        if not text and tool.kind is ToolKind.MCP and item.result is not None:
             return ToolResultClass.TOOL_FAULT
-        return (
-            self.signatures.tool_class({"name": tool.name, "text": text[:DETAIL_CHARACTERS_MAX]})
-            or ToolResultClass.UNKNOWN
-        )
+        facts = {"name": tool.name, "text": text[:DETAIL_CHARACTERS_MAX]}
+        return self.signatures.tool_class(facts) or ToolResultClass.UNKNOWN
 
 
-def kind_of_item(item: Fields) -> str:
-    """Return the item's type in the spelling of the app-server."""
-    return SNAKE.sub(lambda found: found[1].upper(), item.text("type"))
-
-
-def answer_of(item: Fields) -> str:
+def answer_of(item: Item) -> str:
     """Return what an MCP tool answered: its texts, else its structure, else the error."""
-    result = item.inner("result")
-    texts = "\n".join(part.text("text") for part in result.each("content") if part.text("text"))
-    structure = result.values.get("structuredContent", result.values.get("structured_content"))
-    return texts or ("" if structure is None else bounded_json(structure)) or item.inner("error").text("message")
+    result = item.result or McpResult()
+    if texts := "\n".join([part.text for part in result.content or () if part.text]):
+        return texts
+    for structure in (result.structured_content_camel, result.structured_content):
+        if bytes(structure) != b"null":
+            return bounded_json(structure)
+    return fields_of(item.error).text("message")

@@ -1,7 +1,8 @@
 """What both ways of running Codex share: the state that a session's lines add up to, and the judgement at its end."""
 
 import re
-from collections.abc import Callable, Mapping
+
+import msgspec
 
 from workloop.domain.clock import Instant
 from workloop.domain.session import (
@@ -22,16 +23,13 @@ from workloop.domain.session import (
 )
 from workloop.runner.harness.codex.items import CodexItems
 from workloop.runner.harness.codex.usage import CodexUsage
-from workloop.runner.harness.codex.verdict import Arrivals, Failure, Windows, detail_of, judge, reset_of, zone_of
-from workloop.runner.harness.fields import Fields, parse
+from workloop.runner.harness.codex.verdict import Failure, Windows, detail_of, judge, reset_of, zone_of
 from workloop.runner.harness.port import Ending, LaunchRequest
 from workloop.runner.harness.stamper import Stamper
 from workloop.runner.signatures import Signatures
 
 NAME_CHARACTERS_MAX = 200
 TRY = re.compile(r"\AReconnecting\.\.\. (?:(\d{1,4})/\d+)?")
-
-Rule = Callable[[Fields], list[SessionEvent]]
 
 
 class CodexReader:
@@ -43,9 +41,9 @@ class CodexReader:
         self.items = CodexItems(self.stamper, signatures, server)
         self.usage = CodexUsage(resumed=request.resume_id is not None)
         self.windows = Windows()
-        self.arrivals = Arrivals(request.started_at)
+        self.started_at = request.started_at
+        self.first_arrival_us: int | None = None
         self.zone = zone_of(request.environment)
-        self.now: Instant | None = request.started_at
         self.resume_id = request.resume_id
         self.failure: Failure | None = None
         self.last_error: Failure | None = None
@@ -53,26 +51,29 @@ class CodexReader:
         self.limit_told = False
         self.tries = 0
 
-    def rules(self) -> Mapping[str, Rule]:
-        """Return the rules by kind of line."""
-        raise NotImplementedError
-
-    def kind(self, fields: Fields) -> str:
-        """Return the kind of a line."""
+    def read(self, line: bytes) -> list[SessionEvent] | None:
+        """Return the events of a line, or None for one that no rule knows; raises DecodeError for no JSON."""
         raise NotImplementedError
 
     def feed(self, line: bytes, arrival_us: int) -> list[SessionEvent]:
         """Decode one line; an empty one is nothing, an unknown one is kept as unrecognised."""
-        if not line.strip():
-            return []
-        fields = parse(line)
-        kind = self.kind(fields) if fields else ""
-        rule = self.rules().get(kind)
-        if fields is None or (rule is None and kind not in self.signatures.ignored):
-            return [self.stamper.unrecognised(line, self.stamper.at(arrival_us))]
-        self.now = self.arrivals.at(arrival_us)
+        if self.first_arrival_us is None:
+            self.first_arrival_us = arrival_us
         self.stamper.last_arrival_us = arrival_us
-        return rule(fields) if rule else []
+        try:
+            events = self.read(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            events = None
+        if events is not None or not line.strip():
+            return events or []
+        return [self.stamper.unrecognised(line, self.stamper.again())]
+
+    @property
+    def now(self) -> Instant | None:
+        """Return what the wall clock showed when the last line arrived; the first arrived at the start."""
+        if self.started_at is None or self.first_arrival_us is None:
+            return self.started_at
+        return Instant(self.started_at + max(0, self.stamper.last_arrival_us - self.first_arrival_us))
 
     def overlong(self, size: int, arrival_us: int) -> list[SessionEvent]:
         """Take note of a line that was too long to keep."""

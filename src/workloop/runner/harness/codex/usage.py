@@ -1,7 +1,10 @@
 """How Codex's running totals become deltas that are never counted twice, in buckets that do not overlap."""
 
 from workloop.domain.session import Tokens
-from workloop.runner.harness.fields import Fields
+from workloop.runner.harness.codex.wire import Counts, SnakeCounts, TokenUsage
+from workloop.runner.harness.fields import INTEGER_MAX
+
+NONE = Tokens()
 
 
 class CodexUsage:
@@ -16,28 +19,30 @@ class CodexUsage:
         self.baseline_due = False
         self.counted = total
 
-    def of_report(self, usage: Fields, *, own_turn: bool) -> Tokens:
+    def of_report(self, usage: TokenUsage, *, own_turn: bool) -> Tokens:
         """Return what a running total adds; the first one after a resume only says where the counting starts."""
-        total, last = bill_of(usage.inner("total")), bill_of(usage.inner("last"))
+        total = bill_of(usage.total)
         if self.baseline_due:
-            self.start_from(total.beyond(last) if own_turn else total)
+            self.start_from(total.beyond(bill_of(usage.last)) if own_turn else total)
         return self.of_total(total)
 
     def of_total(self, total: Tokens) -> Tokens:
         """Return what a total has over what was counted; a total that fell adds nothing."""
-        more = total.beyond(self.counted)
-        self.counted += more
+        before = self.counted
+        if total == before:
+            return NONE
+        more = total.beyond(before)
+        self.counted = total if more.total == total.total - before.total else before + more
         return more
 
 
-def bill_of(usage: Fields) -> Tokens:
+def bill_of(counts: Counts | SnakeCounts) -> Tokens:
     """Fold a report into the four buckets; cached and newly cached input are parts of the input there."""
-    given = usage.count("inputTokens") or usage.count("input_tokens")
-    read = usage.count("cachedInputTokens") or usage.count("cached_input_tokens")
-    written = usage.count("cacheWriteInputTokens") or usage.count("cache_write_input_tokens")
-    return Tokens(
-        input=max(0, given - read - written),
-        output=usage.count("outputTokens") or usage.count("output_tokens"),
-        cache_read=read,
-        cache_write=written,
-    )
+    read, written = sane(counts.cached_input_tokens), sane(counts.cache_write_input_tokens)
+    given = max(0, sane(counts.input_tokens) - read - written)
+    return Tokens(input=given, output=sane(counts.output_tokens), cache_read=read, cache_write=written)
+
+
+def sane(number: int) -> int:
+    """Return a count; nonsense counts nothing."""
+    return number if 0 <= number <= INTEGER_MAX else 0

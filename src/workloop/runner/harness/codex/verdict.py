@@ -9,8 +9,9 @@ from workloop.domain.clock import Instant
 from workloop.domain.session import DETAIL_CHARACTERS_MAX, SessionClass, head
 from workloop.runner.harness.codex.clocktext import written_reset
 from workloop.runner.harness.codex.items import CodexItems
+from workloop.runner.harness.codex.wire import Limits, Window
 from workloop.runner.harness.exits import describe_exit
-from workloop.runner.harness.fields import Fields
+from workloop.runner.harness.fields import Fields, instant_of_seconds
 from workloop.runner.signatures import Signatures
 
 GONE = "no rollout found for thread"
@@ -41,36 +42,28 @@ class Windows:
 
     ends: dict[str, Instant] = field(default_factory=dict[str, Instant])
 
-    def note(self, limits: Fields) -> None:
+    def note(self, limits: Limits | None) -> None:
         """Keep the ends of the windows that are used up; a report without windows says nothing."""
-        for name in ("primary", "secondary"):
-            window = limits.inner(name)
-            used = window.integer("usedPercent") if "usedPercent" in window.values else window.integer("used_percent")
-            end = window.epoch_seconds("resetsAt") or window.epoch_seconds("resets_at")
-            if used is None:
-                continue
-            self.ends.pop(name, None)
-            if used >= SPENT_PERCENT and end is not None:
-                self.ends[name] = end
+        if limits is not None:
+            self.note_window("primary", limits.primary)
+            self.note_window("secondary", limits.secondary)
+
+    def note_window(self, name: str, window: Window | None) -> None:
+        """Keep one window's end while it is used up."""
+        if window is None:
+            return
+        used = window.used_percent if window.used_percent_camel is None else window.used_percent_camel
+        end = instant_of_seconds(window.resets_at_camel or window.resets_at)
+        if used is None:
+            return
+        self.ends.pop(name, None)
+        if used >= SPENT_PERCENT and end is not None:
+            self.ends[name] = end
 
     @property
     def reset_at(self) -> Instant | None:
         """Return when the last of the spent windows opens again."""
         return max(self.ends.values(), default=None)
-
-
-class Arrivals:
-    """What the wall clock showed when a line arrived, from the start and the monotonic arrivals."""
-
-    def __init__(self, started_at: Instant | None) -> None:
-        self.started_at = started_at
-        self.first_us: int | None = None
-
-    def at(self, arrival_us: int) -> Instant | None:
-        """Return the instant of an arrival; the first line arrives at the start."""
-        if self.first_us is None:
-            self.first_us = arrival_us
-        return None if self.started_at is None else Instant(self.started_at + max(0, arrival_us - self.first_us))
 
 
 def failure_of(error: Fields) -> Failure:
