@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from workloop.domain.errors import StoreUnavailable
+from workloop.store.journal.memory import MemoryHostSlots
 from workloop.store.journal.port import HostSlots
-from workloop.store.journal.slots import FileHostSlots, MemoryHostSlots
+from workloop.store.journal.slots import FileHostSlots
 
 CHILD = """
 import sys
 from pathlib import Path
+from workloop.store.journal.memory import MemoryHostSlots
 from workloop.store.journal.port import HostSlots
 from workloop.store.journal.slots import FileHostSlots
 slots = FileHostSlots(Path(sys.argv[1]))
