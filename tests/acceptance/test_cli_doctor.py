@@ -214,6 +214,15 @@ def test_d33_a_version_that_nobody_tested_is_treated_as_the_policy_says(
     assert ('untested_versions = "allow"' in found["remedy"]) == (level != "PASS")
 
 
+def test_d33_a_loop_refuses_an_untested_agent_where_the_policy_says_so(tmp_path: Path) -> None:
+    """Before anything is claimed."""
+    project = with_claude(tmp_path, "bare", 'untested_versions = "refuse"\n', version="9.9.9")
+    done = project.run("run", "--once")
+    assert (done.code, done.problem["code"]) == (2, "VERSION_UNTESTED")
+    assert "9.9.9" in done.problem["title"]
+    assert project.ask("status")["claims"] == []
+
+
 def test_a_login_and_a_model_are_presumed_until_a_probe_proves_them(tmp_path: Path) -> None:
     """What was not tried is not known."""
     project = with_claude(tmp_path, "bare")

@@ -8,7 +8,13 @@ import pytest
 from workloop.config import DriverConfig, HarnessConfig, HarnessHome, HarnessKind, Place, parse
 from workloop.config.validation import validate
 from workloop.domain.errors import BadRequest
-from workloop.wiring.harnesses import make_harness, make_harnesses, session_environment, variables_of
+from workloop.wiring.harnesses import (
+    known_secrets,
+    make_harness,
+    make_harnesses,
+    session_environment,
+    variables_of,
+)
 
 FILE = """
 [loop]
@@ -19,7 +25,7 @@ kind = "claude"
 account = "work"
 home = "own"
 turns_max = 20
-options = { permissions = "bypass", tools = "WebFetch mcp__docs" }
+options = { permissions = "bypass", tools = "WebFetch, Bash(git push:*)" }
 [harness.codex]
 options = { mode = "exec" }
 environment = ["CODEX_SEES"]
@@ -102,3 +108,14 @@ def test_n02_a_child_sees_the_usual_variables_and_the_named_ones_alone(tmp_path:
         )
         names = {line.partition("=")[0] for line in done.stdout.split("\0") if line}
         assert names == {"PATH", "HOME", "TERM", "GIT_TERMINAL_PROMPT", *seen}
+
+
+def test_n02_every_secret_that_the_loop_knows_is_told_to_what_cleans_its_logs(tmp_path: Path) -> None:
+    """Secret by its name, or out of a private file; what is merely passed on is not."""
+    tmp_path.chmod(0o700)
+    key = tmp_path / "key"
+    key.write_text("from-a-file\n")
+    key.chmod(0o600)
+    text = f'[loop]\nenvironment = ["PASSED_ON"]\n[harness.claude]\nvariables = {{ THING = "@{key}", REGION = "eu" }}'
+    source = {"PASSED_ON": "passed-on", "MY_TOKEN": "by-its-name", "PATH": "/bin"}
+    assert set(known_secrets(loop_of(text, tmp_path), source)) == {"from-a-file", "by-its-name"}

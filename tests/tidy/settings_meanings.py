@@ -55,6 +55,9 @@ MEANING: Mapping[str, Meaning] = {
         'when sessions may start: `["22:00-06:00"]`, `["mon-fri 19:00-07:00", "sat,sun 00:00-24:00"]`'
     ),
     "loop.time_zone": Meaning('the time zone of `active_hours`, such as "Europe/Berlin"', "the machine's"),
+    "loop.fruitless_waits": Meaning(
+        "how many seconds an item rests after each attempt in a row that brought nothing; after one more it is parked"
+    ),
     "loop.on_limit": Meaning(
         'at a usage limit: "wait" for its reset and go on with the rest, "stop", or "ask" a person', '"wait"'
     ),
@@ -89,7 +92,8 @@ MEANING: Mapping[str, Meaning] = {
     ),
     "harness.<name>.options": Meaning(
         "a table of what only one kind knows: claude `permissions` (listed, bypass) and `tools`; codex `mode` "
-        "(app-server, exec) and `sandbox`; acp `model_argument`, `mode`, `read_only_mode`, `login`"
+        "(app-server, exec) and `sandbox`; copilot `denied_tools`; qwen `auth_type` and `excluded_tools`; "
+        "acp `model_argument`, `mode`, `read_only_mode` and `login`"
     ),
     "harness.<name>.script": Meaning("the script of the scripted agent"),
     "phase.name": Meaning('the phase\'s name, once; "implement" and "review" have a brief of their own', "required"),

@@ -37,6 +37,8 @@ class HarnessHome(StrEnum):
 OPTIONS: Mapping[HarnessKind, tuple[str, ...]] = {
     HarnessKind.CLAUDE: ("permissions", "tools"),
     HarnessKind.CODEX: ("mode", "sandbox"),
+    HarnessKind.COPILOT: ("denied_tools",),
+    HarnessKind.QWEN: ("auth_type", "excluded_tools"),
     HarnessKind.ACP: ("model_argument", "mode", "read_only_mode", "login"),
 }
 OWN_PROGRAMS = frozenset({HarnessKind.COMMAND, HarnessKind.SCRIPTED})

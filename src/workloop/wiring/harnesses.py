@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, assert_never
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, assert_never
 
 from workloop.config import DriverConfig, HarnessConfig, HarnessHome, HarnessKind, read_secret
 from workloop.config.harnesses import require_whole
-from workloop.domain.errors import BadRequest, Fault
+from workloop.domain.errors import BadRequest
 from workloop.domain.reader import Choice, Reader, one_of
 
 if TYPE_CHECKING:
@@ -34,10 +34,8 @@ def make_harness(config: DriverConfig, name: str, folder: Path) -> "Harness":
             return make_codex(order)
         case HarnessKind.ACP:
             return make_acp(order)
-        case HarnessKind.OPENCODE:
-            from workloop.runner.harness.opencode.launch import OpencodeConfig, OpencodeHarness
-
-            return OpencodeHarness(OpencodeConfig(**order.usual()))
+        case HarnessKind.OPENCODE | HarnessKind.COPILOT | HarnessKind.QWEN:
+            return make_other(order, block.kind)
         case HarnessKind.COMMAND:
             from workloop.runner.harness.command import CommandConfig, CommandHarness
 
@@ -47,8 +45,6 @@ def make_harness(config: DriverConfig, name: str, folder: Path) -> "Harness":
 
             script = block.script or Path()
             return ScriptedHarness(ScriptedConfig(script=script, name=name, environment=order.variables))
-        case HarnessKind.COPILOT | HarnessKind.QWEN:
-            raise Fault("HARNESS_CONFIG", f"harness {name}: there is no adapter for {block.kind} yet")
         case _:
             assert_never(block.kind)
 
@@ -81,6 +77,10 @@ class Order(NamedTuple):
             environment=self.variables,
         )
 
+    def listed(self, name: str) -> tuple[str, ...]:
+        """Return what one of the kind's own options lists, with commas between."""
+        return tuple(entry for part in self.block.options.get(name, "").split(",") if (entry := part.strip()))
+
     def option(self, name: str, kinds: type[Choice], default: Choice) -> Choice:
         """Return one of the kind's own options; raises BadRequest that names it."""
         return one_of(Reader({}, f"harness.{self.name}.options"), name, kinds, self.block.options.get(name, default))
@@ -95,7 +95,7 @@ def make_claude(order: Order) -> "Harness":
             **order.usual(),
             home=ClaudeHome(order.block.home),
             permissions=order.option("permissions", ClaudePermissions, ClaudePermissions.LISTED),
-            tools=tuple(order.block.options.get("tools", "").split()),
+            tools=order.listed("tools"),
         )
     )
 
@@ -111,6 +111,31 @@ def make_codex(order: Order) -> "Harness":
             sandbox=order.option("sandbox", CodexSandbox, CodexSandbox.FULL),
         )
     )
+
+
+def make_other(order: Order, kind: Literal[HarnessKind.OPENCODE, HarnessKind.COPILOT, HarnessKind.QWEN]) -> "Harness":
+    """Return the adapter of an agent that takes little but the usual."""
+    match kind:
+        case HarnessKind.OPENCODE:
+            from workloop.runner.harness.opencode.launch import OpencodeConfig, OpencodeHarness
+
+            return OpencodeHarness(OpencodeConfig(**order.usual()))
+        case HarnessKind.COPILOT:
+            from workloop.runner.harness.copilot.launch import CopilotConfig, CopilotHarness
+
+            return CopilotHarness(CopilotConfig(**order.usual(), denied_tools=order.listed("denied_tools")))
+        case HarnessKind.QWEN:
+            from workloop.runner.harness.qwen.launch import QwenConfig, QwenHarness
+
+            return QwenHarness(
+                QwenConfig(
+                    **order.usual(),
+                    auth_type=order.block.options.get("auth_type", ""),
+                    excluded_tools=order.listed("excluded_tools"),
+                )
+            )
+        case _:
+            assert_never(kind)
 
 
 def make_acp(order: Order) -> "Harness":
@@ -156,3 +181,15 @@ def session_environment(config: DriverConfig, name: str, source: Mapping[str, st
 
     allowed = (*config.environment, *config.harness_config(name).environment)
     return {**safe_environment(source), **{name: source[name] for name in allowed if name in source}}
+
+
+def known_secrets(config: DriverConfig, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return every secret value that the loop knows of: by its name in the environment, or out of a private file."""
+    from workloop.domain.redaction import secrets_in
+
+    given: list[str] = []
+    for name, block in config.harnesses.items():
+        values = variables_of(name, block)
+        given += [values[key] for key, value in block.variables.items() if value.startswith("@")]
+        given += secrets_in(values)
+    return (*secrets_in(environment), *given)

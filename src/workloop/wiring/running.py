@@ -10,11 +10,11 @@ from typing import Any, cast
 import anyio
 
 from workloop import __version__
-from workloop.config import Settings
+from workloop.config import Settings, make_private
 from workloop.config.validation import validate
 from workloop.domain.errors import IntegrityFault, StoreUnavailable
 from workloop.domain.gate import Gate, GatePolicy, OnLimit
-from workloop.domain.redaction import Redactor, secrets_in
+from workloop.domain.redaction import Redactor
 from workloop.domain.settings import read_settings
 from workloop.driver.control import Control
 from workloop.driver.desk import LoopParts
@@ -24,6 +24,7 @@ from workloop.driver.preview import Prospect, preview
 from workloop.driver.project import Tell
 from workloop.driver.recovery import only_loop
 from workloop.driver.report import LoopOptions, LoopReport
+from workloop.driver.seam import run_sync
 from workloop.driver.situation import Halt
 from workloop.driver.switches import FileSwitches, pauses_in
 from workloop.runner.awake import keep_awake, read_clocks
@@ -32,8 +33,10 @@ from workloop.runner.pidfile import end_leftovers
 from workloop.service.call import Queue
 from workloop.store.system import SystemClock, SystemIds
 from workloop.wiring import LateProbe, open_store, operator, remark_unapplied
+from workloop.wiring.harnesses import known_secrets
 from workloop.wiring.journal import host_slots, open_journal, read_journal
 from workloop.wiring.planning import Plan, opening_gate, plan_of, site_of
+from workloop.wiring.versions import vet_versions
 
 MakeEndpoint = Callable[[Queue], SessionEndpoint]
 
@@ -99,7 +102,7 @@ def sole(folders: Sequence[Path]) -> Generator[None]:
     """Hold the locks of a loop's folder and of every project in it, so that nobody else drives any of them."""
     with ExitStack() as locks:
         for folder in sorted(set(folders)):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(folder)
             locks.enter_context(only_loop(folder))
         yield
 
@@ -107,12 +110,13 @@ def sole(folders: Sequence[Path]) -> Generator[None]:
 async def run_plan(plan: Plan, make_endpoint: MakeEndpoint, *, signals: bool) -> LoopReport:
     """Check a plan and run it to its end, under its locks; with signals, Ctrl-C and SIGTERM end it in good order."""
     validate(plan.config, {name: h.capabilities for name, h in plan.harnesses.items()}, [a.target for a in plan.aims])
-    redactor = Redactor(secrets_in(plan.environment))
+    redactor = Redactor(known_secrets(plan.config, plan.environment))
 
     def tell(kind: str, facts: Mapping[str, Any]) -> None:
         """Say what the loop does, without the secrets that are known."""
         plan.tell(kind, redactor.facts(facts))
 
+    await run_sync(vet_versions, plan.config, plan.harnesses, plan.environment, tell)
     with ExitStack() as held:
         journal = open_journal(plan.folder, lambda fault, path: tell("journal", told_of(fault, path)))
         held.callback(journal.close)

@@ -2,20 +2,17 @@
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from workloop.config import HarnessConfig, HarnessHome, HarnessKind, Settings
 from workloop.config.mcp import McpServer
 from workloop.domain.errors import WorkloopError
-from workloop.runner.command import Command, run_command
 from workloop.runner.harness.port import Harness
-from workloop.runner.versions import VersionVerdict, judge_version
 from workloop.wiring.doctor.finding import Finding, broken, doubtful, fine, refused
 from workloop.wiring.harnesses import HOMES, session_environment
+from workloop.wiring.versions import version_of
 
-VERSION_SECONDS = 20.0
 LOGIN_FILES: Mapping[HarnessKind, tuple[str, ...]] = {
     HarnessKind.CLAUDE: (".claude/.credentials.json", ".claude.json"),
     HarnessKind.CODEX: (".codex/auth.json",),
@@ -63,24 +60,6 @@ def look_at_program(settings: Settings, name: str, harness: Harness, visible: Ma
     if verdict.warns(policy):
         return doubtful(check, verdict.sentence, f'install {known}, or set loop.untested_versions = "allow"')
     return fine(check, f"{argv[0]}: {verdict.sentence}")
-
-
-def version_of(name: str, harness: Harness, argv: tuple[str, ...], visible: Mapping[str, str]) -> VersionVerdict | None:
-    """Run what prints a program's version, within bounds; None when it does not run."""
-    with tempfile.TemporaryDirectory(prefix="workloop-version-") as made:
-        folder = Path(made)
-        order = Command(
-            command=argv,
-            folder=folder,
-            cwd=folder,
-            log_path=folder / "version.log",
-            timeout_seconds=VERSION_SECONDS,
-            env=visible,
-        )
-        end = run_command(order)
-    if end.exit_code != 0:
-        return None
-    return judge_version(name, end.output_tail, harness.tested_versions)
 
 
 def look_at_own_program(check: str, block: HarnessConfig, visible: Mapping[str, str]) -> Finding:
