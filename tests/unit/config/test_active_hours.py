@@ -58,3 +58,12 @@ def test_the_next_opening_is_open_and_nothing_before_it_is(second: int, text: st
     steps = range(now, opening, max(1, (opening - now) // 20))
     assert not any(window.open_at(Instant(step)) for step in steps)
     assert all(before < after for before, after in pairwise(steps))
+
+
+def test_h03_a_window_that_began_while_nothing_ran_is_used_for_what_is_left_of_it() -> None:
+    """H03: a loop that starts late, or wakes up late, works at once; a window that is over is not made up for."""
+    night = hours("22:00-06:00")
+    late = from_text("2026-03-11T05:30:00+01:00")
+    assert (night.open_at(late), night.opens(late)) == (True, late)
+    over = from_text("2026-03-11T07:00:00+01:00")
+    assert night.opens(over) == from_text("2026-03-11T22:00:00+01:00")
