@@ -21,15 +21,33 @@ boundaries = ["spend-money", "delete-data"]
 # guards = [{{ id = "suite", command = "python -m pytest -q" }}]
 
 [loop]
-harness = "claude"            # or "command", "scripted"
+harness = "claude"            # the name of a [harness.*] block, or a kind: claude, codex, opencode, copilot, qwen
 sessions_max = 1              # agent sessions at the same time
 integration_branch = "{branch}"
+# run_seconds_max = 36000     # end after ten hours; max_iterations = 40 ends after forty sessions
+# active_hours = ["mon-fri 19:00-07:00", "sat,sun 00:00-24:00"]
+# on_limit = "wait"           # at a usage limit: "wait" for its reset and go on with the rest, "stop" or "ask"
+# untested_versions = "warn"  # an agent in a version that was not tested: "warn", "refuse" or "allow"
 # environment = ["ANTHROPIC_API_KEY"]   # variables that sessions may see, beyond PATH, HOME and the locale
 
 [harness.claude]
 # model = "sonnet"
 # turns_max = 200
 # cost_usd_max = 5.0          # per session
+
+# A second agent, or a second account of the same one, is a block of its own, which a phase may name:
+# [harness.codex-work]
+# kind = "codex"
+# account = "work"            # whose usage limits its sessions share
+# models = {{ strong = "gpt-5.5" }}
+#
+# [[phase]]
+# name = "implement"
+#
+# [[phase]]
+# name = "review"             # may run on another agent: it is told nothing that the first one said
+# harness = "codex-work"
+# tier = "strong"
 """
 
 

@@ -1,10 +1,11 @@
 """A settings file says how the loop runs, and what it cannot mean is refused by its path."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from workloop.config import DriverConfig, HarnessKind, OnLimit, Place, Settings, parse
+from workloop.config import DriverConfig, HarnessKind, OnLimit, Place, Settings, parse, sample
 from workloop.domain.errors import BadRequest
 from workloop.domain.versions import VersionPolicy
 
@@ -157,3 +158,11 @@ def test_brief_and_mcp_files_are_meant_from_the_settings_file_s_folder() -> None
 def test_a_harness_that_no_block_sets_is_refused_where_it_is_named(text: str, path: str) -> None:
     """Every command says so, not only the run."""
     assert refused(text).details["field"] == path
+
+
+def test_every_line_that_the_sample_leaves_as_a_comment_can_be_put_to_use() -> None:
+    """A sample that is wrong is found by whoever trusts it, at night."""
+    text = re.sub(r"^# (?=[a-z_\[]+)", "", sample(PLACE, "trunk"), flags=re.MULTILINE)
+    loop = read(text).loop
+    assert (loop.integration_branch, loop.harness_names()) == ("trunk", ("claude", "codex-work"))
+    assert [phase.tier for phase in loop.phases] == ["", "strong"]
