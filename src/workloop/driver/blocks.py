@@ -55,12 +55,12 @@ def usable(view: GateView, now: Instant) -> bool:
 
 
 def opens(view: GateView, now: Instant) -> Instant | None:
-    """Return when a session may pass a gate or a probe may try it; None when only a person can tell."""
+    """Return when a session may pass a gate, or a probe may try one that named no end; None when a person must act."""
     if usable(view, now) or view.standing is Standing.PROBING:
         return now
     if view.standing is Standing.STOPPED:
         return None
-    times = [at for at in (view.until, view.probe_at) if at is not None]
+    times = [at for at in (view.until, None if view.stated else view.probe_at) if at is not None]
     return max(now, min(times)) if times else None
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from workloop.domain import availability
 from workloop.domain.availability import worth_telling
 from workloop.domain.clock import Instant, to_text
-from workloop.domain.gate import Admission, Entry, Gate, GateKey, GatePolicy, GateState, Seen
+from workloop.domain.gate import Admission, Entry, Gate, GateKey, GatePolicy, GateState, Seen, Source
 from workloop.driver.project import Tell
 from workloop.driver.situation import GateView, Standing
 
@@ -46,7 +46,9 @@ class Gates:
             case GateState.LIMITED | GateState.OPEN:
                 end = max(gate.until or now, gate.try_at or now)
                 early = gate.try_at if probes and gate.try_at is not None and gate.try_at < end else None
-                return GateView(key=key, standing=Standing.LIMITED, until=end, probe_at=early, by=gate.key)
+                stated = gate.source is Source.STATED
+                view = GateView(key=key, standing=Standing.LIMITED, until=end, probe_at=early, by=gate.key)
+                return replace(view, stated=stated)
 
     def met(self, key: GateKey, seen: Seen) -> list[Gate]:
         """Take note of how a session ended; returns the gates that are stopped by it and were not before."""

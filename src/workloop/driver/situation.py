@@ -22,13 +22,15 @@ class GateView:
     """One (harness, account, tier) as it stands.
 
     A limited one may be tried by a real session from `until` on, and by a cheap probe from `probe_at` on; `by` is the
-    gate that shuts it, which may be another one of its account. `remedy` is what a person must do about a stopped one.
+    gate that shuts it, which may be another one of its account. `stated` tells whether the agent itself named `until`,
+    so that hoping for less is idle. `remedy` is what a person must do about a stopped one.
     """
 
     key: GateKey
     standing: Standing = Standing.OPEN
     until: Instant | None = None
     probe_at: Instant | None = None
+    stated: bool = False
     remedy: str = ""
     by: GateKey | None = None
 

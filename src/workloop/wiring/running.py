@@ -12,7 +12,7 @@ import anyio
 from workloop import __version__
 from workloop.config import Settings, make_private
 from workloop.config.validation import validate
-from workloop.domain.errors import IntegrityFault, StoreUnavailable
+from workloop.domain.errors import IntegrityFault, NotFound, StoreUnavailable
 from workloop.domain.gate import Gate, GatePolicy, OnLimit
 from workloop.domain.redaction import Redactor
 from workloop.domain.settings import read_settings
@@ -89,7 +89,7 @@ def known_gates(settings: Settings) -> list[Gate]:
     """Return the gates that an earlier run wrote down; none before the first one."""
     try:
         journal = read_journal(settings)
-    except StoreUnavailable:
+    except (NotFound, StoreUnavailable):
         return []
     try:
         return journal.gates()

@@ -228,7 +228,7 @@ def test_a_run_that_is_to_drain_ends_with_the_reason(
 
 def test_limits_end_the_run_only_if_nothing_can_begin_before_its_time_is_over() -> None:
     both, end = target(gates=(CLAUDE, CODEX)), at(600)
-    shut = (limited(until=at(3600)), limited(CODEX, until=at(7200)))
+    shut = (limited(until=at(3600)), limited(CODEX, until=at(7200), probe_at=at(30), stated=True))
     stop = decide(seen(both, gates=shut, ends_at=end)).action
     assert isinstance(stop, Stop)
     assert stop.reason is LoopEndReason.LIMITED
