@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -25,7 +26,7 @@ def bench(tmp_path: Path) -> AttemptBench:
     return AttemptBench(tmp_path)
 
 
-def ends(kind: SessionClass, **fields: object) -> Callable[[Stage], SessionReport]:
+def ends(kind: SessionClass, **fields: Any) -> Callable[[Stage], SessionReport]:
     """End so."""
     return lambda stage: stage.report(kind, **fields)
 

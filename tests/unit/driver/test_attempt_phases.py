@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -53,7 +54,7 @@ def idle(stage: Stage) -> SessionReport:
     return stage.report(resume_id=None)
 
 
-def ends(kind: SessionClass, *, commit: bool = False, **fields: object) -> Callable[[Stage], SessionReport]:
+def ends(kind: SessionClass, *, commit: bool = False, **fields: Any) -> Callable[[Stage], SessionReport]:
     """End so, perhaps after a commit."""
 
     def play(stage: Stage) -> SessionReport:
@@ -64,7 +65,7 @@ def ends(kind: SessionClass, *, commit: bool = False, **fields: object) -> Calla
     return play
 
 
-def asks(prompt: str, **fields: object) -> Callable[[Stage], SessionReport]:
+def asks(prompt: str, **fields: Any) -> Callable[[Stage], SessionReport]:
     """Commit, and ask for a successor."""
 
     def play(stage: Stage) -> SessionReport:
@@ -264,7 +265,7 @@ async def test_l01_three_in_a_row_are_followed_and_the_fourth_is_refused_by_name
     assert alone.ends() == ["complete"]
 
 
-REFUSALS: list[tuple[str, dict[str, object], str]] = [
+REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     ("", {}, "empty"),
     ("x" * 4097, {}, "too_long"),
     ("go on", {"event_counts": {}, "tokens": Tokens()}, "dead"),
@@ -273,7 +274,7 @@ REFUSALS: list[tuple[str, dict[str, object], str]] = [
 
 @pytest.mark.parametrize(("prompt", "fields", "reason"), REFUSALS, ids=[row[2] for row in REFUSALS])
 async def test_l01_refused_hand_off_is_told_and_the_usual_way_is_gone(
-    alone: AttemptBench, prompt: str, fields: dict[str, object], reason: str
+    alone: AttemptBench, prompt: str, fields: dict[str, Any], reason: str
 ) -> None:
     alone.play(asks(prompt, resume_id=None, **fields))
     await alone.attempt()
