@@ -35,6 +35,7 @@ from workloop.store.system import SystemClock, SystemIds
 from workloop.wiring import LateProbe, open_store, operator, remark_unapplied
 from workloop.wiring.harnesses import known_secrets
 from workloop.wiring.journal import host_slots, open_journal, read_journal
+from workloop.wiring.keeping import keep_within
 from workloop.wiring.planning import Plan, opening_gate, plan_of, site_of
 from workloop.wiring.versions import vet_versions
 
@@ -113,8 +114,9 @@ async def run_plan(plan: Plan, make_endpoint: MakeEndpoint, *, signals: bool) ->
     redactor = Redactor(known_secrets(plan.config, plan.environment))
 
     def tell(kind: str, facts: Mapping[str, Any]) -> None:
-        """Say what the loop does, without the secrets that are known."""
-        plan.tell(kind, redactor.facts(facts))
+        """Say what the loop does, without known secrets; of an agent event only its words need a look."""
+        clean = {**facts, "what": redactor.text(facts["what"])} if kind == "agent" else redactor.facts(facts)
+        plan.tell(kind, clean)
 
     await run_sync(vet_versions, plan.config, plan.harnesses, plan.environment, tell)
     with ExitStack() as held:
@@ -188,6 +190,8 @@ async def serve_and_run(
         async with anyio.create_task_group() as services:
             if signals:
                 services.start_soon(control.listen)
+            folders = [plan.folder, *(aim.folder for aim in plan.aims)]
+            services.start_soon(keep_within, folders, plan.config.retention, parts.clock, parts.tell)
             if endpoint is not None:
                 url = await services.start(endpoint.serve)
                 publish_all(plan, endpoint, url, parts.tell)
