@@ -137,6 +137,7 @@ def write_settings(folder: Path, repository: Path) -> Settings:
         [loop]
         harness = "scripted"
         integration_branch = "main"
+        fruitless_waits = [0, 0]
         [harness.scripted]
         script = {json.dumps(str(script))}
     """
