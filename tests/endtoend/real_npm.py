@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import anyio
 import psutil
@@ -26,8 +27,8 @@ CHECKOUT = Path(__file__).parents[2]
 FOLDER = Path(os.environ.get("WORKLOOP_NPM_AGENTS", CHECKOUT / ".npm-agents")) / "node_modules"
 ARCHITECTURE = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 BOUND_SECONDS = 330
+PROMPT = '- do "it" 007  1.50 --now\n\nkey: `a b`'
 LADDER = StopLadder(interrupt_seconds=10, terminate_seconds=5)
-IDS = ("11111111-2222-4333-8444-55555555555a", "11111111-2222-4333-8444-55555555555b")
 
 Options = Mapping[str, Any]
 
@@ -125,6 +126,7 @@ class Bench:
     stop: StopRequest = field(default_factory=StopRequest)
     options: Options = field(default_factory=dict[str, Any])
     quiet_seconds: float = 300.0
+    ids: tuple[str, str] = field(default_factory=lambda: (str(uuid4()), str(uuid4())))
 
     @property
     def work(self) -> Path:
@@ -138,10 +140,10 @@ class Bench:
         home = self.folder / "home"
         environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **self.agent.provider(home, model.url)}
         given: dict[str, Any] = {
-            "prompt": "- do it",
+            "prompt": PROMPT,
             "cwd": self.work,
             "session_dir": self.folder / f"session-{number}",
-            "session_id": IDS[number],
+            "session_id": self.ids[number],
             "environment": environment,
         }
 
@@ -160,11 +162,11 @@ class Bench:
 
     def left_behind(self) -> list[psutil.Process]:
         """Return every process that still belongs to a session of this bench."""
-        return [process for process in psutil.process_iter() if session_of(process) in IDS]
+        return [process for process in psutil.process_iter() if session_of(process) in self.ids]
 
     def main_process(self) -> psutil.Process:
         """Return the CLI itself, which is a child of this process."""
-        (main,) = [child for child in psutil.Process().children() if session_of(child) in IDS]
+        (main,) = [child for child in psutil.Process().children() if session_of(child) in self.ids]
         return main
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from real_npm import AGENTS, BOUND_SECONDS, Bench
+from real_npm import AGENTS, BOUND_SECONDS, PROMPT, Bench
 from recording_mcp import recording_mcp
 
 from workloop.domain.session import (
@@ -52,11 +52,11 @@ async def test_npm_agent_writes_calls_our_tool_and_is_clean(bench: Bench) -> Non
     with recording_mcp("the-token", '{"item": 1}') as server, ModelServer(script) as model:
         endpoint = McpEndpoint(url_mcp=server.url, url_api=server.url, token="the-token")
         report = await bench.run(model, endpoint=endpoint)
-    assert (report.session_class, report.final_text, report.exit_code) == (SessionClass.CLEAN, "all done", 0)
+    assert (report.session_class, report.final_text) == (SessionClass.CLEAN, "all done")
     assert (bench.work / "a.txt").read_text() == "hi"
     assert (server.calls, server.refused) == ([{"action": "show"}], [])
     assert model.problems == ()
-    assert model.requests[-1].prompt == "- do it"
+    assert model.requests[-1].prompt == PROMPT
     assert report.unrecognised == 0
     assert report.resume_id
     calls = [event.arguments for event in bench.events if isinstance(event, ToolCall) and event.name == OWN_TOOL]
@@ -172,7 +172,8 @@ async def test_d17_npm_agent_that_is_denied_our_tool_is_denied_although_it_ends_
     with recording_mcp("the-token") as server, ModelServer(script) as model:
         endpoint = McpEndpoint(url_mcp=server.url, url_api=server.url, token="the-token")
         report = await bench.run(model, endpoint=endpoint)
-    assert (report.session_class, report.exit_code, server.calls) == (SessionClass.DENIED, 0, [])
+    assert (report.session_class, server.calls) == (SessionClass.DENIED, [])
+    assert report.exit_code in {0, None}
     refused = [event.result for event in bench.events if isinstance(event, ToolResult)]
     assert refused == [ToolResultClass.REFUSED]
 

@@ -77,6 +77,10 @@ def test_aborted_session_with_exit_code_zero_is_no_success() -> None:
     assert ended(message("done"), result()) is SessionClass.CLEAN
 
 
+def test_session_that_is_slow_to_go_after_its_result_is_not_aborted() -> None:
+    assert ended(message("done"), result(), line("abort"), exit_code=None) is SessionClass.CLEAN
+
+
 def test_d17_copilot_that_was_denied_our_tool_is_denied_and_one_that_said_nothing_is_dead() -> None:
     denied = line("tool.execution_complete", toolCallId="c1", success=False, error={"code": "denied", "message": "no"})
     assert ended(call("work_loop", "work"), denied, message("all done"), result()) is SessionClass.DENIED

@@ -40,8 +40,18 @@ def permissions(launch: Launch) -> dict[str, str]:
     return json.loads(launch.env["OPENCODE_PERMISSION"])
 
 
-def test_opencode_prompt_comes_after_the_end_of_options(request_: LaunchRequest) -> None:
-    assert OpencodeHarness(OpencodeConfig()).launch(request_).argv[-2:] == ("--", "- do it")
+def prompt_of(launch: Launch) -> str:
+    """Return what the CLI makes of the words after the end of options."""
+    words = launch.argv[launch.argv.index("--") + 1 :]
+    assert not [word for word in words if " " in word]
+    return " ".join(words)
+
+
+@pytest.mark.parametrize("prompt", ["- do it", 'say "hi"  twice\n\n- and: 007 ', ""])
+def test_opencode_prompt_comes_after_the_end_of_options_and_is_not_put_into_quotes(
+    request_: LaunchRequest, prompt: str
+) -> None:
+    assert prompt_of(OpencodeHarness(OpencodeConfig()).launch(replace(request_, prompt=prompt))) == prompt
 
 
 def test_opencode_model_and_session_are_passed_on(request_: LaunchRequest) -> None:
@@ -106,10 +116,10 @@ def test_opencode_home_is_the_operator_s_unless_one_is_given(request_: LaunchReq
 
 def test_opencode_very_long_prompt_goes_through_a_file(request_: LaunchRequest) -> None:
     prompt = "x" * (ARGUMENT_BYTES_MAX + 1)
-    argv = OpencodeHarness(OpencodeConfig()).launch(replace(request_, prompt=prompt)).argv
+    launch = OpencodeHarness(OpencodeConfig()).launch(replace(request_, prompt=prompt))
     brief = request_.session_dir / "brief" / "brief.md"
-    assert max(map(len, argv)) < 1_000
-    assert str(brief) in argv[-1]
+    assert max(map(len, launch.argv)) < 1_000
+    assert str(brief) in prompt_of(launch)
     assert brief.read_text() == prompt
 
 

@@ -95,6 +95,13 @@ def test_d17_exit_code_zero_in_the_middle_of_the_work_is_no_success() -> None:
     assert ended(step_start(), done, step_finish("tool-calls")) is SessionClass.CRASHED
 
 
+def test_what_the_cli_says_between_steps_is_not_the_agent_s_word() -> None:
+    fold = reader()
+    for each in (text("The previous request was too long."), step_start(), step_finish("stop"), text("I go on.")):
+        assert "text" not in map(kind_of, fold.feed(each, 0))
+    assert fold.finish(0, None, "").conclusion.session_class is SessionClass.DEAD
+
+
 def test_step_that_ended_for_no_known_reason_and_cost_nothing_is_a_quiet_death() -> None:
     assert ended(step_start(), step_finish("unknown", tokens=0)) is SessionClass.DEAD
     assert ended(step_start(), step_finish("stop")) is SessionClass.DEAD

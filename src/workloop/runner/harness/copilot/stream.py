@@ -217,9 +217,9 @@ class CopilotReader:
         return [Limit(at=self.stamper.again(), kind=LimitKind.UNKNOWN, reset_at=self.reset_at, detail=detail)]
 
     def on_abort(self, fields: Fields) -> list[SessionEvent]:
-        """Remember that the session was cut short, which its exit code hides."""
+        """Remember that the session was cut short, which its exit code hides; after its result it was not."""
         del fields
-        self.aborted = True
+        self.aborted = not self.result
         return []
 
     def on_result(self, fields: Fields) -> list[SessionEvent]:

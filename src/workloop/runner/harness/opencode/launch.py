@@ -99,7 +99,7 @@ class OpencodeHarness:
             *session,
             *model,
             *self.config.extra_args,
-            *("--", fitting_prompt(request)),
+            *("--", *words_of(fitting_prompt(request))),
         )
         env = {**request.environment, **FIXED_ENVIRONMENT, **own_home(self.config.home_dir), **self.config.environment}
         return Launch(argv=argv, env={**env, **self.session_environment(request)}, cwd=request.cwd)
@@ -146,3 +146,8 @@ class OpencodeHarness:
         servers = joined_servers(request.mcp_config, SERVERS_KEY, own, harness=self.name)
         settings = {"autoupdate": False, "share": "disabled", SERVERS_KEY: servers}
         return write_private(request.session_dir / "opencode.json", json.dumps(settings))
+
+
+def words_of(prompt: str) -> tuple[str, ...]:
+    """Cut a prompt at its spaces: the CLI joins words with one, and puts an argument that holds one into quotes."""
+    return tuple(prompt.split(" "))
