@@ -17,6 +17,7 @@ from workloop.domain.session import (
     SessionEvent,
     Text,
     ToolCall,
+    kind_of,
 )
 from workloop.runner.harness.acp.dialogue import Opening
 from workloop.runner.harness.acp.launch import AcpConfig, AcpHarness
@@ -312,6 +313,19 @@ def test_everything_else_an_agent_asks_for_is_refused(method: str) -> None:
     talk.begin()
     talk.agent({"id": 0, "method": method, "params": {"path": "/etc/passwd"}})
     assert (talk.told[-1]["id"], talk.told[-1]["error"]["code"]) == (0, -32601)
+
+
+def test_vendor_s_own_notice_is_nothing_and_an_unknown_one_of_the_protocol_is_counted() -> None:
+    talk = Talk()
+    for method in ("_vendor/x", "$/cancel_request", "qwen/notify/session/x", "session/tomorrow"):
+        talk.agent({"method": method, "params": {}})
+    talk.update("a kind of tomorrow")
+    assert [kind_of(event) for event in talk.events] == ["unrecognised", "unrecognised"]
+
+
+def test_d33_no_agent_may_replace_itself(request_: LaunchRequest) -> None:
+    env = AcpHarness(AcpConfig(command=("sh",), environment={"COPILOT_AUTO_UPDATE": "true"})).launch(request_).env
+    assert (env["COPILOT_AUTO_UPDATE"], env["OPENCODE_DISABLE_AUTOUPDATE"]) == ("false", "1")
 
 
 def test_question_to_a_person_is_declined() -> None:

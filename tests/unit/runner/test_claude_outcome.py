@@ -91,6 +91,7 @@ def test_d23_what_the_agent_says_or_reads_is_never_taken_for_the_vendor() -> Non
     success = Session(*quoted, {**DONE, "result": everything}).end(0)
     assert (success.session_class, success.final_text, success.reset_at) == (SessionClass.CLEAN, everything, None)
     assert Session(*quoted).end(None, 9).session_class is SessionClass.CRASHED
+    assert Session(*quoted, {**DONE, "result": everything}).end(1).session_class is SessionClass.CRASHED
     broken = Session(*quoted, {**BROKE, "result": None, "errors": ["x"]}).end(1)
     assert (broken.session_class, broken.reset_at) == (SessionClass.CRASHED, None)
     capped = Session(*quoted, {**BROKE, "subtype": "error_max_turns", "result": None}).end(1)

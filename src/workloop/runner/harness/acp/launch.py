@@ -18,6 +18,11 @@ from workloop.runner.signatures import load_signatures
 
 KIND = "acp"
 FIXED_ENVIRONMENT = {"TERM": "dumb", "NO_COLOR": "1"}
+UNATTENDED = {  # whichever agent it is: none may replace itself under a running loop
+    "COPILOT_AUTO_UPDATE": "false",
+    "DISABLE_AUTOUPDATER": "1",
+    "OPENCODE_DISABLE_AUTOUPDATE": "1",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +87,7 @@ class AcpHarness:
         env = {**request.environment, **FIXED_ENVIRONMENT, **own_home(config.home_dir), **config.environment}
         return Launch(
             argv=(program, *config.command[1:], *config.extra_args, *model),
-            env={**env, **loop_environment(request)},
+            env={**env, **UNATTENDED, **loop_environment(request)},
             cwd=request.cwd,
             interactive=True,
         )

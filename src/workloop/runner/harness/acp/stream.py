@@ -34,6 +34,7 @@ from workloop.runner.harness.stamper import Stamper
 from workloop.runner.signatures import Signatures
 
 NAME_CHARACTERS_MAX = 200
+PROTOCOL_PARTS = frozenset({"session", "fs", "terminal", "mcp", "elicitation"})  # what else is told is a vendor's own
 USELESS = frozenset({SessionClass.CRASHED, SessionClass.CONFIG})
 
 
@@ -99,7 +100,7 @@ class AcpReader:
             return self.on_request(method, message.values["id"], params)
         if method == "session/update":
             return self.on_update(params.inner("update"))
-        return [] if method.startswith(("_", "$/")) else None
+        return None if method.partition("/")[0] in PROTOCOL_PARTS else []
 
     def on_answer(self, message: Fields) -> list[SessionEvent] | None:
         """Go on after an answer to one of our requests."""
