@@ -109,7 +109,7 @@ async def test_child_that_ends_before_anything_is_read_is_reported_whole(bench: 
     assert [len(event.text) for event in bench.events if isinstance(event, Text)] == [50_000, 4]
 
 
-async def test_pipe_that_a_grandchild_holds_after_the_result_does_not_hold_the_session(bench: Bench) -> None:
+async def test_d15_pipe_that_a_grandchild_holds_after_the_result_does_not_hold_the_session(bench: Bench) -> None:
     program = """
         import os, time
         if os.fork() == 0:
@@ -123,7 +123,7 @@ async def test_pipe_that_a_grandchild_holds_after_the_result_does_not_hold_the_s
     assert (report.survivors_killed, report.death_proven) == (1, True)
 
 
-async def test_pipe_that_a_grandchild_holds_after_its_parent_ended_does_not_hold_the_session(bench: Bench) -> None:
+async def test_d15_pipe_that_a_grandchild_holds_after_its_parent_ended_does_not_hold_the_session(bench: Bench) -> None:
     program = """
         import os, time
         if os.fork() == 0:
@@ -191,7 +191,7 @@ async def test_limited_script_reports_when_it_may_go_on(bench: Bench) -> None:
     assert report.reset_at is not None
 
 
-async def test_silent_script_is_dead(bench: Bench) -> None:
+async def test_d17_session_that_ends_well_without_a_word_is_dead(bench: Bench) -> None:
     report = await bench.run(bench.script({"exit": 0}))
     assert report.session_class is SessionClass.DEAD
 

@@ -68,8 +68,10 @@ class Family:
         except ChildProcessError:
             return
 
-    def tidy(self) -> None:
-        """Remember who is there and reap the dead that we adopted."""
-        for row in self.look():
+    def tidy(self) -> int:
+        """Remember who is there, reap the dead that we adopted, and return the ticks that all but the leader used."""
+        members = self.look()
+        for row in members:
             if row.zombie:
                 self.reap(row)
+        return sum(row.ticks_of_children + (0 if row.pid == self.leader else row.ticks) for row in members)

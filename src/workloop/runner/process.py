@@ -22,6 +22,7 @@ from workloop.runner.pipes import IncomingPipe, OutgoingPipe
 from workloop.runner.processtable import Identity, row_of, send
 
 POLL_SECONDS = 0.05
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -80,11 +81,15 @@ class Child:
                 await anyio.sleep(POLL_SECONDS)
         return status
 
-    async def look(self) -> None:
-        """Remember the descendants that are there now, also on disk for the next loop."""
-        await anyio.to_thread.run_sync(self.family.tidy)
+    async def look(self) -> float:
+        """Remember the descendants that are there now, also on disk for the next loop; returns what they worked.
+
+        That is the processor seconds of all that the child started, not its own.
+        """
+        ticks = await anyio.to_thread.run_sync(self.family.tidy)
         if not self.proven_dead:  # a look that began before the end must not bring the file back
             self.pid_file.write(self.family.known.values())
+        return ticks / TICKS_A_SECOND
 
     async def end(self, ladder: StopLadder) -> Death:
         """End the child and all it started, and prove it; not to be interrupted by anybody."""

@@ -19,12 +19,14 @@ class Identity(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One process as the kernel shows it now."""
+    """One process as the kernel shows it now; the processor time, in ticks, is its own and its dead children's."""
 
     identity: Identity
     parent: int
     session: int
     zombie: bool
+    ticks: int = 0
+    ticks_of_children: int = 0
 
     @property
     def pid(self) -> int:
@@ -50,8 +52,9 @@ def row_of(pid: int) -> Row | None:
         return None
     # The name is in parentheses and may contain anything, so fields are counted from the last one.
     state, parent, _group, session, *rest = text[text.rindex(b")") + 2 :].split(None, 20)
+    own, of_children = int(rest[7]) + int(rest[8]), int(rest[9]) + int(rest[10])
     identity = Identity(pid=pid, started=int(rest[15]))
-    return Row(identity=identity, parent=int(parent), session=int(session), zombie=state in {b"Z", b"X", b"x"})
+    return Row(identity, int(parent), int(session), state in {b"Z", b"X", b"x"}, own, of_children)
 
 
 def read_row(pid: int) -> bytes:

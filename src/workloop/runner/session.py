@@ -14,6 +14,7 @@ from workloop.runner.intake import EventSink, Intake, Taken, Totals
 from workloop.runner.process import Child, Death, ExitStatus, spawn
 from workloop.runner.watch import Cause, SessionLimits, Watch
 
+BEAT_SECONDS = 5.0
 UNKNOWN_STATUS = ExitStatus(exit_code=None, signal=None)
 
 __all__ = ["EventSink", "SessionLimits", "StopRequest", "run_session"]
@@ -130,18 +131,20 @@ class Session:
         return Cause.EXITED
 
     async def clocks(self) -> Cause:
-        """Wait until a clock has run out."""
+        """Wait until a clock has run out, looking up in between so that a sleep of the machine is noticed."""
         while (cause := self.watch.due(anyio.current_time())) is None:
-            with anyio.CancelScope(deadline=self.watch.next_deadline()):
+            until = min(self.watch.next_deadline(), anyio.current_time() + BEAT_SECONDS)
+            with anyio.CancelScope(deadline=until):
                 await self.nearer.wait()
                 self.nearer = anyio.Event()
+            self.watch.woke(until, anyio.current_time())
         return cause
 
     async def keep_looking(self) -> None:
         """Remember descendants while their ancestry can still be seen."""
         while True:
             await anyio.sleep(self.watch.limits.look_seconds)
-            await self.child.look()
+            self.watch.looked(await self.child.look(), anyio.current_time())
 
     async def drain(self) -> None:
         """Read both streams to their ends."""

@@ -1,4 +1,8 @@
-"""When a session has to be ended from outside: three clocks, a grace after the end, and a missing MCP server."""
+"""When a session has to be ended from outside: three clocks, a grace after the end, and a missing MCP server.
+
+The clocks are monotonic: neither a set wall clock nor a machine that slept brings an end nearer. Where the monotonic
+clock goes on while nothing runs, as it does for a stopped process, the time in which nobody could listen is taken off.
+"""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -6,16 +10,23 @@ from enum import StrEnum
 from workloop.domain.session import Finished, Limit, McpState, McpStatus, SessionClass, SessionEvent, is_progress
 from workloop.runner.process import StopLadder
 
+BUSY_SHARE = 0.1  # of a core; servers that only wait for calls use far less
+TINY_SECONDS = 0.001
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLimits:
-    """When a session is ended from outside, in seconds, and how much of it is kept, in bytes."""
+    """When a session is ended from outside, in seconds, and how much of it is kept, in bytes.
+
+    late_seconds: how much too late the loop may be woken before it counts as having slept.
+    """
 
     wall_seconds: float = 7_200.0
     quiet_seconds: float = 1_200.0
     progress_seconds: float = 2_400.0
     finish_grace_seconds: float = 5.0
     look_seconds: float = 2.0
+    late_seconds: float = 10.0
     stream_bytes_max: int = 256 * 1024 * 1024
     ladder: StopLadder = field(default_factory=StopLadder)
 
@@ -51,6 +62,8 @@ class Watch:
         self.started = now
         self.heard_at = now
         self.progress_at = now
+        self.looked_at = now
+        self.work_seconds = 0.0
         self.finished_at: float | None = None
         self.failed_server = ""
         self.deaf = False
@@ -78,6 +91,23 @@ class Watch:
                 if is_progress(event):
                     self.finished_at = None
         return False
+
+    def looked(self, work_seconds: float, now: float) -> None:
+        """Note the processor time of all that the agent started: a session whose build is at work is not quiet."""
+        share = (work_seconds - self.work_seconds) / max(now - self.looked_at, TINY_SECONDS)
+        self.work_seconds, self.looked_at = work_seconds, now
+        if share >= BUSY_SHARE:
+            self.heard(now)
+
+    def woke(self, due_at: float, now: float) -> None:
+        """Note when the loop was woken, beside when it wanted to be: what it slept through is nobody's silence."""
+        late = now - due_at
+        if late < self.limits.late_seconds:
+            return
+        self.started, self.heard_at = min(now, self.started + late), min(now, self.heard_at + late)
+        self.progress_at, self.looked_at = min(now, self.progress_at + late), min(now, self.looked_at + late)
+        if self.finished_at is not None:
+            self.finished_at = min(now, self.finished_at + late)
 
     def deadlines(self) -> dict[Cause, float]:
         """Return when each clock runs out as things stand."""

@@ -95,3 +95,58 @@ def test_limit_comes_before_a_clock_until_the_agent_works_again() -> None:
 def test_every_cause_is_explained_or_needs_no_words() -> None:
     told = {cause: watch().explain(cause, "why") for cause in Cause}
     assert {cause for cause, text in told.items() if not text} == {Cause.EXITED, Cause.FINISHED}
+
+
+def test_c13_a_session_whose_build_is_at_work_is_not_quiet_but_makes_no_progress() -> None:
+    busy = watch()
+    for second in range(1, 20):
+        busy.looked(second * 0.1, second)
+        assert busy.due(second + 0.5) is None
+    assert (busy.due(19.9), busy.due(20)) == (None, Cause.NO_PROGRESS)
+
+
+def test_c13_servers_that_only_wait_do_not_keep_a_silent_session() -> None:
+    idle = watch()
+    for second in range(1, 10):
+        idle.looked(second * 0.09, second)
+    assert (idle.due(9.9), idle.due(10)) == (None, Cause.QUIET)
+
+
+def test_work_of_a_build_that_has_ended_counts_once() -> None:
+    """The processor time of the tools may also shrink: when a process goes that nobody waited for."""
+    done = watch()
+    for now, work in ((1.0, 50.0), (2.0, 50.0), (3.0, 1.0), (4.0, 1.0)):
+        done.looked(work, now)
+    assert (done.due(10.9), done.due(11)) == (None, Cause.QUIET)
+
+
+@pytest.mark.parametrize(
+    ("seen", "cause"),
+    [
+        ([], Cause.QUIET),
+        ([(5.0, RETRYING), (9.0, RETRYING)], Cause.QUIET),
+        ([(8.0, FINISHED)], Cause.FINISHED),
+    ],
+)
+def test_time_in_which_the_loop_slept_brings_no_end_nearer(
+    seen: list[tuple[float, SessionEvent]], cause: Cause
+) -> None:
+    slept = watch(*seen)
+    before = slept.next_deadline()
+    slept.woke(9.5, 9.5 + 80)
+    assert slept.due(9.5 + 80) is None
+    assert slept.next_deadline() == before + 80
+    assert slept.due(before + 80) is cause
+
+
+def test_loop_that_is_woken_a_little_late_has_not_slept() -> None:
+    late = watch()
+    late.woke(5.0, 5.0 + LIMITS.late_seconds - 0.1)
+    assert late.next_deadline() == 10
+
+
+def test_what_was_heard_after_a_sleep_is_not_moved_into_the_future() -> None:
+    slept = watch()
+    slept.heard(85.0)
+    slept.woke(5.0, 85.0)
+    assert slept.next_deadline() == 95
