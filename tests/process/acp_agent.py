@@ -48,7 +48,7 @@ class ScriptedAcpAgent:
 
     async def initialize(self, protocol_version: int, **_: Any) -> InitializeResponse:
         if self.script.get("deaf"):
-            await asyncio.sleep(600)
+            await asyncio.Event().wait()
         mcp = McpCapabilities(http=self.script.get("http", True))
         return InitializeResponse(
             protocol_version=protocol_version,
@@ -94,7 +94,7 @@ class ScriptedAcpAgent:
         new = Path(f"{path}.new")
         new.write_text(str(child.pid))
         new.rename(path)
-        await asyncio.sleep(600)
+        await asyncio.Event().wait()
 
     async def do_read(self, path: str) -> None:
         """Ask the client for a file, which it never offered."""
