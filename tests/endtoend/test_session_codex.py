@@ -3,14 +3,12 @@
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import anyio
-import psutil
 import pytest
+from codex_sessions import LIMITS, Setup
 from real_codex import CODEX_MODEL, Codex
 from recording_mcp import recording_mcp
 
@@ -18,7 +16,6 @@ from workloop.domain.session import (
     Denied,
     Retrying,
     SessionClass,
-    SessionEvent,
     SessionReport,
     Started,
     ToolCall,
@@ -26,10 +23,8 @@ from workloop.domain.session import (
     ToolResultClass,
 )
 from workloop.runner.harness.codex.launch import BEARER_VARIABLE, CodexHarness, CodexMode, CodexSandbox
-from workloop.runner.harness.port import LaunchRequest, McpEndpoint
+from workloop.runner.harness.port import McpEndpoint
 from workloop.runner.process import StopLadder
-from workloop.runner.session import SessionLimits, StopRequest, run_session
-from workloop.testing.clocks import FakeClock
 from workloop.testing.model.moves import (
     BAD_KEY,
     NO_CREDIT,
@@ -44,11 +39,10 @@ from workloop.testing.model.moves import (
     Say,
     usage_limit,
 )
+from workloop.testing.model_scenarios import Edit, honest_worker, lying_worker
 from workloop.testing.model_server import ModelServer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_agent]
-LIMITS = SessionLimits(ladder=StopLadder(interrupt_seconds=5, terminate_seconds=5), look_seconds=0.2)
-BOUND_SECONDS = 60
 RESET = 1_900_000_000
 WORK_LOOP = Call(("workloop", "work_loop"), {"action": "show"})
 SLEEP = "python3 -c 'import time; time.sleep(271)'"
@@ -57,83 +51,6 @@ SLEEP = "python3 -c 'import time; time.sleep(271)'"
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@dataclass
-class Setup:
-    """A home that sessions share, a work dir, and what the last session said."""
-
-    folder: Path
-    codex: Codex
-    limits: SessionLimits = LIMITS
-    events: list[SessionEvent] = field(default_factory=list)
-    stop: StopRequest = field(default_factory=StopRequest)
-    sessions: int = 0
-
-    @property
-    def work(self) -> Path:
-        return self.folder / "work"
-
-    async def run(self, model: ModelServer, **fields: Any) -> SessionReport:
-        self.sessions += 1
-        self.events.clear()
-        session_dir = self.folder / f"session-{self.sessions}"
-        session_dir.mkdir(mode=0o700)
-        self.work.mkdir(exist_ok=True)
-        given: dict[str, Any] = {
-            "prompt": "- do it",
-            "cwd": self.work,
-            "session_dir": session_dir,
-            "session_id": f"11111111-2222-4333-8444-55555555555{self.sessions}",
-            "environment": self.codex.environment(),
-            "model": CODEX_MODEL,
-        }
-
-        async def sink(event: SessionEvent) -> None:
-            self.events.append(event)
-
-        with anyio.fail_after(BOUND_SECONDS):
-            return await run_session(
-                CodexHarness(self.codex.config(model.url)),
-                LaunchRequest(**(given | fields)),
-                limits=self.limits,
-                clock=FakeClock(),
-                sink=sink,
-                stop=self.stop,
-            )
-
-    async def run_until(self, there: Path, then: Callable[[], None], model: ModelServer) -> SessionReport:
-        """Run a session, and do something to it once a file is there."""
-        reports: list[SessionReport] = []
-
-        async def act() -> None:
-            with anyio.fail_after(BOUND_SECONDS):
-                while not there.exists():
-                    await anyio.sleep(0.05)
-            then()
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(act)
-            reports.append(await self.run(model))
-        return reports[0]
-
-    def processes(self) -> list[psutil.Process]:
-        """Return every living process that carries this test's home, whoever its parent is."""
-        return [
-            process for process in psutil.process_iter() if self.home in environment_of(process).get("CODEX_HOME", "")
-        ]
-
-    @property
-    def home(self) -> str:
-        return str(self.codex.home)
-
-
-def environment_of(process: psutil.Process) -> Mapping[str, str]:
-    """Return a process's variables; one that is gone or dead has none."""
-    try:
-        return process.environ() if process.status() != psutil.STATUS_ZOMBIE else {}
-    except psutil.Error:
-        return {}
 
 
 @pytest.fixture
@@ -250,10 +167,10 @@ async def test_real_codex_is_interrupted_and_leaves_no_tool_running(both: Setup)
 
 
 async def test_real_codex_whose_model_hangs_is_ended_by_the_watch(both: Setup) -> None:
-    both.limits = replace(LIMITS, quiet_seconds=2.0, ladder=StopLadder(interrupt_seconds=1, terminate_seconds=1))
+    both.limits = replace(LIMITS, quiet_seconds=4.0, ladder=StopLadder(interrupt_seconds=1, terminate_seconds=1))
     with ModelServer([Hang()]) as model:
         report = await both.run(model)
-    assert (report.session_class, report.detail.partition(";")[0]) == (SessionClass.HUNG, "no event for 2 s")
+    assert (report.session_class, report.detail.partition(";")[0]) == (SessionClass.HUNG, "no event for 4 s")
     assert report.resume_id
 
 
@@ -336,17 +253,13 @@ def thread_file(setup: Setup, report: SessionReport) -> str:
 
 async def test_real_codex_starts_no_server_of_the_work_dir_or_of_the_operators_everyday_settings(both: Setup) -> None:
     main, linked = both.folder / "main", both.folder / "linked"
-    git = ["git", "-c", "user.name=T", "-c", "user.email=t@example.invalid"]
     main.mkdir()
     (main / ".codex").mkdir()
     (main / ".codex" / "config.toml").write_text(server_that_touches(both.folder / "project-ran"))
-    for arguments in (
-        ["init", "-q"],
-        ["add", "-A"],
-        ["commit", "-q", "-m", "x"],
-        ["worktree", "add", "-q", str(linked)],
-    ):
-        subprocess.run([*git, *arguments], cwd=main, check=True, capture_output=True)
+    git(main, "init", "-q")
+    git(main, "add", "-A")
+    git(main, "commit", "-q", "-m", "x")
+    git(main, "worktree", "add", "-q", str(linked))
     home = both.codex.home / ".codex"
     home.mkdir(parents=True)
     trusted = f'[projects."{main}"]\ntrust_level = "trusted"\n'
@@ -376,3 +289,31 @@ async def test_real_codex_tools_know_where_the_loop_is_but_hold_no_token(both: S
     assert f"file={file} url=http://127.0.0.1:9 bearer=none" in model.requests[-1].last_result
     assert os.access(file, os.R_OK)
     assert [event.result for event in both.events if isinstance(event, ToolResult)] == [ToolResultClass.OK]
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git and return what it prints."""
+    identity = ["-c", "user.name=T", "-c", "user.email=t@example.invalid"]
+    done = subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+async def test_real_codex_honest_worker_reports_its_commit_and_a_liar_one_that_mends_nothing(setup: Setup) -> None:
+    setup.work.mkdir()
+    git(setup.work, "init", "-q")
+    (setup.work / "sum.sh").write_text("echo $(($1 - $2))\n")
+    git(setup.work, "add", ".")
+    git(setup.work, "commit", "-q", "-m", "wrong sum")
+    mend = Edit(path="sum.sh", old="$1 - $2", new="$1 + $2")
+    for script, changed in (
+        (lying_worker(), "NOTES.txt"),
+        (honest_worker(mend, "test $(sh sum.sh 2 3) = 5"), "sum.sh"),
+    ):
+        with recording_mcp("the-token") as server, ModelServer(script) as model:
+            endpoint = McpEndpoint(url_mcp=server.url, url_api=server.url, token="the-token")
+            report = await setup.run(model, endpoint=endpoint, prompt="role: work\ncontract_hash: 0123abcd\n")
+        assert (report.session_class, model.problems) == (SessionClass.CLEAN, ())
+        head = git(setup.work, "rev-parse", "HEAD")
+        told = [(call["action"], call["contract_hash"], call["outcome"]) for call in server.calls]
+        assert told == [("complete", "0123abcd", {"kind": "commit", "ref": head})]
+        assert git(setup.work, "diff", "--name-only", "HEAD~1") == changed
