@@ -41,6 +41,12 @@ async def test_d13_session_that_falls_silent_in_the_middle_is_hung_and_dead_with
     assert "no event for 1.5 s" in report.detail
 
 
+async def test_d13_agent_that_only_spins_is_hung_for_its_own_work_says_nothing(bench: Bench) -> None:
+    report = await bench.run(bench.python("while True: pass"), replace(PATIENT, quiet_seconds=1.5))
+    assert report.session_class is SessionClass.HUNG
+    assert "no event for 1.5 s" in report.detail
+
+
 async def test_d18_session_that_never_exits_after_its_tool_calls_is_hung(bench: Bench) -> None:
     report = await bench.run(bench.script(CALL, RESULT, {"hang": True}), replace(PATIENT, quiet_seconds=3))
     assert (report.session_class, report.death_proven) == (SessionClass.HUNG, True)
@@ -120,10 +126,11 @@ async def test_session_of_a_loop_that_could_not_run_for_a_while_is_not_hung(benc
             while time.monotonic() < until:  # everything of the loop stands still
                 held.append(1)
 
-    limits = replace(PATIENT, wall_seconds=30, quiet_seconds=2, progress_seconds=2, late_seconds=0.5)
+    limits = replace(PATIENT, wall_seconds=30, quiet_seconds=2, progress_seconds=2, late_seconds=0.4)
+    program = COUNT.replace("sleep(0.1)", "sleep(3.3 if number == 3 else 0.1)")  # it slept as well
     with anyio.fail_after(BOUND_SECONDS):
         report = await run_session(
-            bench.python(COUNT), bench.request(), limits=limits, clock=FakeClock(), sink=sink, stop=bench.stop
+            bench.python(program), bench.request(), limits=limits, clock=FakeClock(), sink=sink, stop=bench.stop
         )
     assert held
     assert (report.session_class, len(bench.events)) == (SessionClass.CLEAN, 30)

@@ -133,11 +133,12 @@ class Session:
     async def clocks(self) -> Cause:
         """Wait until a clock has run out, looking up in between so that a sleep of the machine is noticed."""
         while (cause := self.watch.due(anyio.current_time())) is None:
-            until = min(self.watch.next_deadline(), anyio.current_time() + BEAT_SECONDS)
+            now = anyio.current_time()
+            until = min(self.watch.next_deadline(), now + BEAT_SECONDS)
             with anyio.CancelScope(deadline=until):
                 await self.nearer.wait()
                 self.nearer = anyio.Event()
-            self.watch.woke(until, anyio.current_time())
+            self.watch.woke(now, until, anyio.current_time())
         return cause
 
     async def keep_looking(self) -> None:

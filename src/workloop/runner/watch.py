@@ -99,15 +99,18 @@ class Watch:
         if share >= BUSY_SHARE:
             self.heard(now)
 
-    def woke(self, due_at: float, now: float) -> None:
-        """Note when the loop was woken, beside when it wanted to be: what it slept through is nobody's silence."""
-        late = now - due_at
-        if late < self.limits.late_seconds:
+    def woke(self, asleep_at: float, due_at: float, now: float) -> None:
+        """Note when the loop went to wait, when it wanted to be woken, and when it was.
+
+        After a sleep the agent is given its time anew to be heard, and what was slept is no part of the wall.
+        """
+        if now - due_at < self.limits.late_seconds:
             return
-        self.started, self.heard_at = min(now, self.started + late), min(now, self.heard_at + late)
-        self.progress_at, self.looked_at = min(now, self.progress_at + late), min(now, self.looked_at + late)
+        slept = now - asleep_at
+        self.started = min(now, self.started + slept)
+        self.heard_at = self.progress_at = self.looked_at = now
         if self.finished_at is not None:
-            self.finished_at = min(now, self.finished_at + late)
+            self.finished_at = min(now, self.finished_at + slept)
 
     def deadlines(self) -> dict[Cause, float]:
         """Return when each clock runs out as things stand."""

@@ -121,32 +121,34 @@ def test_work_of_a_build_that_has_ended_counts_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "cause"),
+    ("seen", "again", "cause"),
     [
-        ([], Cause.QUIET),
-        ([(5.0, RETRYING), (9.0, RETRYING)], Cause.QUIET),
-        ([(8.0, FINISHED)], Cause.FINISHED),
+        ([], 10, Cause.QUIET),
+        ([(5.0, RETRYING), (9.0, RETRYING)], 10, Cause.QUIET),
+        ([(8.0, FINISHED)], 3.9, Cause.FINISHED),
     ],
 )
-def test_time_in_which_the_loop_slept_brings_no_end_nearer(
-    seen: list[tuple[float, SessionEvent]], cause: Cause
+def test_loop_that_slept_past_a_deadline_gives_the_agent_its_time_anew(
+    seen: list[tuple[float, SessionEvent]], again: float, cause: Cause
 ) -> None:
     slept = watch(*seen)
-    before = slept.next_deadline()
-    slept.woke(9.5, 9.5 + 80)
-    assert slept.due(9.5 + 80) is None
-    assert slept.next_deadline() == before + 80
-    assert slept.due(before + 80) is cause
+    slept.woke(9.1, 10.0, 90.0)
+    assert slept.due(90.0) is None
+    assert slept.next_deadline() == pytest.approx(90.0 + again)
+    assert slept.due(90.0 + again + 0.001) is cause
+
+
+def test_slept_time_is_no_part_of_the_wall() -> None:
+    slept = watch(*[(float(second), TEXT) for second in range(0, 90, 5)])
+    slept.woke(90.0, 95.0, 1_090.0)
+    for second in (1_095, 1_099):
+        slept.saw(TEXT, second)
+        slept.heard(second)
+        assert slept.due(second + 0.9) is None
+    assert slept.due(1_100) is Cause.WALL
 
 
 def test_loop_that_is_woken_a_little_late_has_not_slept() -> None:
     late = watch()
-    late.woke(5.0, 5.0 + LIMITS.late_seconds - 0.1)
+    late.woke(1.0, 5.0, 5.0 + LIMITS.late_seconds - 0.1)
     assert late.next_deadline() == 10
-
-
-def test_what_was_heard_after_a_sleep_is_not_moved_into_the_future() -> None:
-    slept = watch()
-    slept.heard(85.0)
-    slept.woke(5.0, 85.0)
-    assert slept.next_deadline() == 95
