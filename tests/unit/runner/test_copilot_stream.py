@@ -83,7 +83,10 @@ def test_session_that_is_slow_to_go_after_its_result_is_not_aborted() -> None:
 
 def test_d17_copilot_that_was_denied_our_tool_is_denied_and_one_that_said_nothing_is_dead() -> None:
     denied = line("tool.execution_complete", toolCallId="c1", success=False, error={"code": "denied", "message": "no"})
-    assert ended(call("work_loop", "work"), denied, message("all done"), result()) is SessionClass.DENIED
+    done = line("tool.execution_complete", toolCallId="c1", success=True, result={})
+    later = (call("bash"), done, message("all done"), result())
+    assert ended(call("work_loop", "work"), denied, *later) is SessionClass.DENIED
+    assert ended(call("bash"), denied, *later) is SessionClass.CLEAN
     assert ended(result()) is SessionClass.DEAD
 
 

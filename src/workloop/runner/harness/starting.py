@@ -31,6 +31,11 @@ def find_program(names: tuple[str, ...], configured: str | None, path: str | Non
     return found
 
 
+def reading(path: Path, argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the command that runs a program, in the same process, with a file as its standard input."""
+    return ("/bin/sh", "-c", 'exec "$@" < "$0"', str(path), *argv)
+
+
 def own_home(home_dir: Path | None) -> dict[str, str]:
     """Return the variables that give sessions a home of their own, made if needed; none means the operator's."""
     if home_dir is None:

@@ -10,7 +10,7 @@ from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers, operator_servers
 from workloop.runner.harness.opencode.stream import OpencodeReader
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
-from workloop.runner.harness.starting import find_program, fitting_prompt, own_home
+from workloop.runner.harness.starting import find_program, own_home, reading
 from workloop.runner.signatures import load_signatures
 
 KIND = "opencode"
@@ -90,7 +90,11 @@ class OpencodeHarness:
         return (self.program(environment), "--version")
 
     def launch(self, request: LaunchRequest) -> Launch:
-        """Write the session's private configuration and build the command line."""
+        """Write the session's private configuration and build the command line.
+
+        The prompt is what the program reads: as an argument it would be put into quotes, and split into words a number
+        among them would end the program.
+        """
         session = ("--session", request.resume_id) if request.resume_id else ()
         model = ("--model", request.model) if request.model else ()
         argv = (
@@ -99,10 +103,10 @@ class OpencodeHarness:
             *session,
             *model,
             *self.config.extra_args,
-            *("--", *words_of(fitting_prompt(request))),
         )
         env = {**request.environment, **FIXED_ENVIRONMENT, **own_home(self.config.home_dir), **self.config.environment}
-        return Launch(argv=argv, env={**env, **self.session_environment(request)}, cwd=request.cwd)
+        brief = write_private(request.session_dir / "brief.md", request.prompt)
+        return Launch(argv=reading(brief, argv), env={**env, **self.session_environment(request)}, cwd=request.cwd)
 
     def reader(self, request: LaunchRequest) -> OpencodeReader:
         """Make a fresh reader for the session's output."""
@@ -146,8 +150,3 @@ class OpencodeHarness:
         servers = joined_servers(request.mcp_config, SERVERS_KEY, own, harness=self.name)
         settings = {"autoupdate": False, "share": "disabled", SERVERS_KEY: servers}
         return write_private(request.session_dir / "opencode.json", json.dumps(settings))
-
-
-def words_of(prompt: str) -> tuple[str, ...]:
-    """Cut a prompt at its spaces: the CLI joins words with one, and puts an argument that holds one into quotes."""
-    return tuple(prompt.split(" "))
