@@ -1,9 +1,11 @@
 """The loop, its worker and its store fail at the worst moment; nothing is done twice, lost, or left running."""
 
+import json
 import os
 import select
 import signal
 import sqlite3
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -204,3 +206,36 @@ def test_item_whose_dependencies_do_not_merge_is_parked_and_the_rest_goes_on(ben
     states = {key: state for key, state in bench.states().items() if "~" not in key}
     assert states == {"a": "succeeded", "b": "succeeded", "both": "deferred", "free": "succeeded"}
     assert "does not merge: thing.txt" in bench.client.call("why", {"key": "both"})["reasons"][0]["message"]
+
+
+def test_loop_killed_with_eight_sessions_live_takes_up_every_one_of_them_once(tmp_path: Path) -> None:
+    """Nothing is lost, nothing is doubled, and no process of the first loop is left."""
+    bench = LoopBench(tmp_path, loop="sessions_max = 8", campaign="slots = 8").open()
+    try:
+        keys = [f"item-{number}" for number in range(8)]
+        first = [
+            rule(key, telling_its_pid(bench, key), write(f"{key}.txt"), {"say": "ready"}, {"hang": True}, attempt=1)
+            for key in keys
+        ]
+        bench.rules(*first, rule("*", *honest()))
+        for key in keys:
+            bench.add(key, verification="none", checks=[], lease_seconds=3600)
+        loop = bench.start()
+        for key in keys:
+            loop.wait_for("agent", key=key, what="ready")
+        agents = [int(bench.mark(key).read_text()) for key in keys]
+        loop.kill()
+        code, report, again = bench.run("--once")
+        assert (code, report["sessions"]) == (0, 8), again.events
+        assert sorted(told["key"] for told in again.named("recovered")) == keys
+        assert [bench.ends(key) for key in keys] == [["infra", "complete"]] * 8
+        assert all(gone(agent) for agent in agents)
+        assert len(bench.repository.git("worktree", "list").splitlines()) == 1
+        listed = subprocess.run(
+            bench.argv("sessions", "--limit", "50"), env=bench.environment, capture_output=True, text=True, check=True
+        )
+        rows = json.loads(listed.stdout)["sessions"]
+        assert len(rows) == 16
+        assert sum("killed" in (row.get("detail") or "") for row in rows) == 8
+    finally:
+        bench.close()
