@@ -77,13 +77,16 @@ def causes(claims: list[Claim]) -> str:
 
 
 def give_up(call: Call, token: str, name: Brake, asks: str, evidence: str) -> ParkAnswer:
-    """End a claim as an attempt and park its item with a question; a verifier's root is parked in its place."""
+    """End a claim as an attempt and park its item with a question; a verifier's root is parked in its place.
+
+    The last attempt is not used up by it: whoever answers wants the item tried once more.
+    """
     require_host(call)
     item, claim = owned(call, token)
     if item.role is Role.VERIFY:
         return park_item(call, call.item(item.lineage).key, name.value, asks, evidence)
     close(call, claim, ClaimEnd.PARKED)
-    parked = park(call, item, name, asks, evidence, attempts=item.attempts + 1)
+    parked = park(call, item, name, asks, evidence, attempts=min(item.attempts + 1, item.attempts_max - 1))
     return {"key": parked.key, "state": parked.state.value}
 
 

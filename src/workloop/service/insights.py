@@ -32,13 +32,14 @@ def poll(queue: Queue) -> Poll:
         campaign = require_campaign(tx, queue.slug)
         cap = campaign.settings.candidates_max
         full = tx.candidates_open(campaign.id, cap) >= cap
+        room = any(slot.item_id is None for slot in tx.slots(campaign.id) if slot.number <= campaign.settings.slots)
         ready = tx.items_ready(campaign.id, follow_ups_only=full, skip=0, limit=1)
         due = tx.items_due(campaign.id, tx.now, 1)
         lapsed = tx.items_expired(campaign.id, tx.now, 1)
         waiting = next_instants(tx, campaign)
         return Poll(
             version=tx.event_newest(),
-            claimable=bool(ready or due),
+            claimable=room and bool(ready or due),
             stale_claimable=bool(lapsed),
             open_questions=len(tx.questions_open(campaign.id)),
             paused=paused(campaign, tx.now),

@@ -44,7 +44,11 @@ class Repeat(NamedTuple):
 
 
 def write(queue: Queue, actor: Actor, name: str, run: Written, repeat: Repeat) -> Answer:
-    """Run a use case in one transaction, unless the same call was answered before."""
+    """Run a use case in one transaction, unless the same call was answered before.
+
+    A claim that found nothing is not kept: it changed nothing, and a repetition may look again. Kept, it would be a
+    change that wakes every other loop on the store, whose own vain claim would wake this one.
+    """
     with queue.store.write() as tx:
         campaign = require_campaign(tx, queue.slug)
         if repeat.request_id:
@@ -60,7 +64,7 @@ def write(queue: Queue, actor: Actor, name: str, run: Written, repeat: Repeat) -
                 raise
             return earlier
         tx.events_append(call.events)
-        if repeat.request_id:
+        if repeat.request_id and answered.get("item", answered) is not None:
             tx.request_insert(
                 Request(
                     campaign_id=campaign.id,

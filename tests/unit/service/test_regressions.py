@@ -2,8 +2,12 @@
 
 import pytest
 
-from queue_bench import Answer, Bench
+from queue_bench import ANN, HOST, Answer, Bench
 from workloop.domain.errors import Conflict, WorkloopError
+from workloop.domain.question import Brake
+from workloop.service.braking import give_up
+from workloop.service.insights import poll
+from workloop.service.perform import run_as_host
 
 SUBJECT: Answer = {"family": "page", "subject": "/"}
 FAIL: Answer = {"failed": "f", "cause": "c", "next_action": "n"}
@@ -123,3 +127,38 @@ def test_nothing_depends_on_a_follow_up(bench: Bench) -> None:
     """DESIGN 3.1: a verifier succeeds by rejecting too; who needs a result names the root."""
     bench.candidate("x")
     bench.refused("FOLLOW_UP", "add_items", items=[{"key": "y", "title": "y", "depends_on": ["x~v1"]}])
+
+
+def test_a_park_does_not_use_up_the_last_attempt(bench: Bench) -> None:
+    """An item parked at its ceiling was handed out after the answer, and no end of that claim could be written."""
+    bench.add("k", attempts_max=1)
+    taken = bench.claim()
+    run_as_host(
+        bench.queue, HOST, "park", lambda call: give_up(call, taken["token"], Brake.REMEDY_NEEDED, "split?", "")
+    )
+    bench.do("answer", key="k", text="go on")
+    bench.do("retry", token=bench.claim()["token"], **FAIL)
+    assert (bench.state("k"), bench.broken()) == ("failed", [])
+
+
+def test_a_claim_that_found_nothing_is_no_change_and_may_be_repeated(bench: Bench) -> None:
+    """Two loops on one store woke each other for ever: each vain claim was kept, and was news to the other."""
+    before = bench.snapshot()
+    with bench.store.read() as tx:
+        newest = tx.event_newest()
+    assert bench.do("claim", holder="builder", request_id="r")["item"] is None
+    with bench.store.read() as tx:
+        assert tx.request_get(before.campaign.id, ANN.principal, "r") is None
+        assert tx.event_newest() == newest
+    bench.add("k")
+    assert bench.do("claim", holder="builder", request_id="r")["item"]["key"] == "k"
+
+
+def test_nothing_is_claimable_while_every_slot_is_taken(bench: Bench) -> None:
+    """A loop that was told of ready items without a free slot tried to claim without end."""
+    for key in ("a", "b", "c", "d"):
+        bench.add(key)
+    taken = [bench.claim(holder=f"builder-{number}") for number in range(3)]
+    assert not poll(bench.queue).claimable
+    bench.finish(taken[0])
+    assert poll(bench.queue).claimable

@@ -56,7 +56,9 @@ class MemoryStore:
                 self.writer = None
 
     def commit(self, draft: Tables) -> None:
-        """Make a draft the truth and wake the feeds."""
+        """Make a draft the truth and wake the feeds; one that changed nothing is no news."""
+        if draft.same(self.tables):
+            return
         with self.committed:
             self.tables = draft
             self.commits += 1

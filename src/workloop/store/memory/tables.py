@@ -1,6 +1,6 @@
 """How a transaction of the memory store works on copies, so that rolling back is forgetting them."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TypeVar
 
 from workloop.domain.campaign import Campaign
@@ -52,6 +52,10 @@ class Tables:
     def draft(self) -> "Tables":
         """Return tables that share every row with these until `own` copies one."""
         return replace(self)
+
+    def same(self, other: "Tables") -> bool:
+        """Tell whether a draft still shares every table with what it was drafted from."""
+        return all(getattr(self, each.name) is getattr(other, each.name) for each in fields(self))
 
 
 class Ownership:
