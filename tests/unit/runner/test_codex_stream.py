@@ -225,6 +225,8 @@ def test_codex_session_whose_loop_cannot_be_reached_is_a_matter_of_configuration
         ("tooManyDenials", "", "denied"),
         ("sandboxError", "", "config"),
         ("internalServerError", "", "transient"),
+        ({"httpConnectionFailed": {"httpStatusCode": 401}}, "", "auth"),
+        ({"httpConnectionFailed": {"httpStatusCode": 403}}, "", "auth"),
         ({"httpConnectionFailed": {"httpStatusCode": 404}}, "", "model_missing"),
         ({"httpConnectionFailed": {"httpStatusCode": None}}, "", "transient"),
         ({"responseTooManyFailedAttempts": {"httpStatusCode": 429}}, "", "transient"),
