@@ -13,6 +13,7 @@ from workloop.runner.harness.port import Capabilities
 
 WHOLE = Capabilities(turn_cap=True, cost_cap=True, per_run_mcp=True, observes_claims=True, final_text=True)
 BARE = Capabilities()
+TELLING = Capabilities(final_text=True)
 BOTH = {"claude": WHOLE, "command": BARE, "codex": WHOLE}
 CLAUDE = HarnessConfig(kind=HarnessKind.CLAUDE, models={"strong": "opus"})
 TWO_PHASES = (PhaseConfig(name="implement"), PhaseConfig(name="review", harness="codex"))
@@ -92,6 +93,13 @@ def test_a_phase_elsewhere_needs_its_own_mcp_file_where_the_operator_s_is_used(
     validate(config(phases=TWO_PHASES), BOTH, [whole])
 
 
+def test_a_phase_elsewhere_needs_its_own_mcp_file_where_sessions_claim_for_themselves(tmp_path: Path) -> None:
+    """Without a queue of ours, that file is their only way to the backlog."""
+    with pytest.raises(BadRequest) as caught:
+        validate(config(phases=TWO_PHASES), BOTH, [Somewhere(tmp_path / "shop")])
+    assert caught.value.details["field"] == "target.shop.mcp_config_paths.codex"
+
+
 def test_an_mcp_file_for_a_harness_that_takes_none_or_that_is_unknown_is_refused(tmp_path: Path) -> None:
     """It would never be read."""
     for name in ("command", "gone"):
@@ -108,7 +116,7 @@ def test_phases_without_a_queue_need_harnesses_whose_claims_are_seen(tmp_path: P
     validate(config(phases=phases), BOTH, [target])
     validate(config(phases=phases[1:], harness="command"), BOTH, [target])
     with pytest.raises(BadRequest) as caught:
-        validate(config(phases=phases, harness="command"), BOTH, [target])
+        validate(config(phases=phases, harness="command"), {**BOTH, "command": TELLING}, [target])
     assert caught.value.details["field"] == "phase[0].harness"
 
 
