@@ -11,12 +11,11 @@ from workloop.domain.session import SessionClass, SessionEvent, SessionReport, S
 from workloop.driver.desk import Desk, Work
 from workloop.driver.oversight import SessionFacts
 from workloop.driver.project import SessionKit, SessionRunner
+from workloop.runner.archive import STREAM_NAME
 from workloop.runner.harness.port import Harness, LaunchRequest
 from workloop.runner.intake import EventSink
 from workloop.runner.session import StopRequest
 from workloop.runner.watch import SessionLimits
-
-STREAM_NAME = "stream.jsonl"
 
 
 class Watch:
