@@ -18,6 +18,7 @@ PLANTED = {
     "runner-knows-no-queue": ("runner/probe.py", "def late():\n    from workloop.store import port"),
     "pure": ("domain/rank.py", "import time"),
     "fenced": ("driver/loop.py", "import click"),
+    "git-behind-the-workshop": ("driver/judging.py", "from workloop.runner import gitfacts"),
     "surfaces-speak-no-sql": ("interfaces/cli/exits.py", "import sqlite3"),
     "no-cycles": ("service/feed.py", "from workloop.service import perform\n\n# perform imports feed"),
 }

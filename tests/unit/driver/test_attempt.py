@@ -6,7 +6,7 @@ import anyio
 import pytest
 from trio.testing import MockClock
 
-from attempt_bench import WORKED, AttemptBench, Stage
+from attempt_bench import WORKED, AttemptBench, Stage, let_pass
 from workloop.domain.session import SessionClass, SessionReport
 from workloop.runner.harness.port import Capabilities
 
@@ -162,7 +162,7 @@ async def test_claim_that_is_lost_during_a_wait_ends_it_at_once(bench: AttemptBe
     bench.play(blip)
     async with anyio.create_task_group() as group:
         group.start_soon(bench.attempt)
-        await anyio.sleep(5)
+        await let_pass(5)
         assert bench.lease is not None
         bench.lease.lose("taken away")
     assert (len(bench.requests), anyio.current_time()) == (1, 5.0)

@@ -8,7 +8,7 @@ import anyio
 import pytest
 from trio.testing import MockClock
 
-from attempt_bench import AttemptBench, Stage
+from attempt_bench import AttemptBench, Stage, let_pass
 from workloop.domain.session import SessionClass, SessionReport
 
 pytestmark = pytest.mark.anyio
@@ -73,7 +73,7 @@ async def test_claim_ends_as_the_row_says(
         **dict.fromkeys(("attempts", "expiries", "infra"), 0),
         counter: 1,
     }
-    await anyio.sleep(20 * MINUTE)
+    await let_pass(20 * MINUTE)
     await bench.attempt()
     told = bench.requests[1].prompt
     assert (f"This time: {advice}." in told) == bool(advice)
@@ -85,7 +85,7 @@ async def test_session_that_only_talked_did_nothing_and_the_next_is_told_so(benc
     bench.play(ends(SessionClass.CLEAN, event_counts={"text": 3}), completes)
     await bench.attempt()
     assert (bench.ends(), len(bench.requests)) == (["retry"], 1)
-    await anyio.sleep(20 * MINUTE)
+    await let_pass(20 * MINUTE)
     await bench.attempt()
     assert "This time: do the work: the last session ended well and did nothing." in bench.requests[1].prompt
 
@@ -170,7 +170,7 @@ async def test_of_a_stream_that_cannot_be_believed_nothing_is_counted_and_nothin
             assert "resume_path" not in bench.reports()[-1]
             before = anyio.current_time()
             while not bench.claimable():
-                await anyio.sleep(MINUTE)
+                await let_pass(MINUTE)
             waits.append(anyio.current_time() - before)
     assert waits == [15 * MINUTE, 30 * MINUTE, 60 * MINUTE, 120 * MINUTE]
     assert (bench.ends()[-1], bench.show()["state"], bench.show()["attempts"]) == ("parked", "deferred", 0)
@@ -195,7 +195,7 @@ async def test_c25_item_rests_15_then_30_minutes_and_is_parked_after_the_third_f
     began: list[float] = []
     for _ in range(3):
         while not bench.claimable():
-            await anyio.sleep(MINUTE)
+            await let_pass(MINUTE)
         began.append(anyio.current_time())
         bench.play(idle)
         await bench.attempt()
@@ -215,7 +215,7 @@ async def test_week_in_which_one_item_was_dispatched_81_times_ends_with_the_thir
     for kind in outcomes:
         deadline = anyio.current_time() + WEEK / 81
         while not bench.claimable() and anyio.current_time() < deadline:
-            await anyio.sleep(5 * MINUTE)
+            await let_pass(5 * MINUTE)
         if not bench.claimable():
             continue
         dispatched += 1
@@ -243,7 +243,7 @@ async def test_c26_only_what_can_be_seen_from_outside_is_progress(bench: Attempt
     bench.add(attempts_max=20)
     for play in (empty, commits, empty, gives_up, empty):
         while not bench.claimable():
-            await anyio.sleep(MINUTE)
+            await let_pass(MINUTE)
         bench.play(play)
         await bench.attempt()
     assert [report["progress"] for report in bench.reports()] == [False, True, False, False, False]
@@ -256,13 +256,13 @@ async def test_c27_return_of_capacity_lifts_no_brake_and_c29_a_persons_word_outr
     for _ in range(3):
         bench.play(idle)
         await bench.attempt()
-        await anyio.sleep(31 * MINUTE)
+        await let_pass(31 * MINUTE)
     bench.overseer.closed.clear()
     perform_tend(bench)
     assert bench.show()["state"] == "deferred"
     bench.client("answer", key="a", text="try the other library")
     assert bench.claimable()
-    await anyio.sleep(1)
+    await let_pass(1)
     bench.play(idle)
     await bench.attempt()
     assert bench.show()["state"] == "pending"
@@ -282,7 +282,7 @@ async def test_c29_waiting_is_no_fruitless_attempt(bench: AttemptBench) -> None:
     bench.add()
     for kind in (SessionClass.LIMITED, SessionClass.STOPPED, SessionClass.AUTH, SessionClass.LIMITED) * 2:
         while not bench.claimable():
-            await anyio.sleep(MINUTE)
+            await let_pass(MINUTE)
         bench.play(ends(kind, resume_id=None))
         await bench.attempt()
     assert bench.show()["state"] == "pending"
@@ -308,7 +308,7 @@ async def test_somebody_elses_commit_on_the_branch_is_outside_progress(bench: At
     bench.play(commits, idle, idle)
     await bench.attempt()
     await bench.attempt()
-    await anyio.sleep(31 * MINUTE)
+    await let_pass(31 * MINUTE)
     branch = bench.reports()[0]["branch"]
     bench.repository.git("checkout", "-q", branch)
     bench.repository.commit({"other.txt": "a person helped\n"})
@@ -324,7 +324,7 @@ async def test_verifier_that_never_gives_a_verdict_waits_but_is_ended_by_its_own
     await bench.attempt()
     for _ in range(5):
         while not bench.claimable():
-            await anyio.sleep(MINUTE)
+            await let_pass(MINUTE)
         bench.play(idle)
         await bench.attempt()
     assert bench.ends("a~v1") == ["retry"] * 5

@@ -5,11 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from trio.testing import MockClock
 
-from attempt_bench import WORKED, AttemptBench, PlayedHarness, Stage
+from attempt_bench import WORKED, AttemptBench, PlayedHarness, Stage, let_pass
 from workloop.config import PhaseConfig
 from workloop.domain.gate import GateKey
 from workloop.domain.handoff import MARKER
@@ -132,7 +131,7 @@ async def test_brief_after_a_failed_attempt_contains_nothing_that_was_said_in_it
 
     bench.play(fails, implements, completes)
     await bench.attempt()
-    await anyio.sleep(3600)
+    await let_pass(3600)
     await bench.attempt()
     assert all(SENTINEL not in request.prompt for request in bench.requests)
 
@@ -181,7 +180,7 @@ async def test_limit_in_a_later_phase_is_met_as_in_the_first_and_the_review_is_g
     handled = await bench.attempt()
     assert (handled.fault, bench.ends(), bench.show()["attempts"]) == ("", ["infra"], 0)
     assert bench.reports()[0]["resume_phase"] == "review"
-    await anyio.sleep(3_600)
+    await let_pass(3_600)
     await bench.attempt()
     third = bench.requests[2]
     assert (third.resume_id, third.cwd) == ("talk-2", bench.requests[0].cwd)

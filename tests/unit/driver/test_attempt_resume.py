@@ -4,11 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import anyio
 import pytest
 from trio.testing import MockClock
 
-from attempt_bench import WORKED, AttemptBench, PlayedHarness, Stage
+from attempt_bench import WORKED, AttemptBench, PlayedHarness, Stage, let_pass
 from workloop.domain.clock import Instant, later
 from workloop.domain.gate import GateKey
 from workloop.domain.session import SessionClass, SessionReport, Tokens
@@ -69,7 +68,7 @@ async def test_limited_session_is_gone_on_with_after_the_reset_in_the_same_tree(
     assert report["resume_session"] == bench.requests[0].session_id
     assert report["resume_sha"] == bench.repository.git("rev-parse", "main")
     assert not bench.claimable()
-    await anyio.sleep(HOUR)
+    await let_pass(HOUR)
     await bench.attempt()
     first, second = bench.requests
     assert (second.resume_id, second.cwd) == ("talk-1", first.cwd)
@@ -87,7 +86,7 @@ async def test_another_account_begins_with_the_brief_in_the_tree_that_was_left(
     bench.add()
     bench.play(half_then(kind, reset_at=RESET), completes)
     await bench.attempt()
-    await anyio.sleep(HOUR)
+    await let_pass(HOUR)
     await bench.attempt(gate=GateKey(harness="played", account="other"))
     first, second = bench.requests
     assert (second.resume_id, second.cwd) == (None, first.cwd)
@@ -110,7 +109,7 @@ async def test_conversation_that_is_gone_after_the_reset_is_begun_anew(bench: At
     bench.add()
     bench.play(half_then(SessionClass.LIMITED, reset_at=RESET), gone, completes)
     await bench.attempt()
-    await anyio.sleep(HOUR)
+    await let_pass(HOUR)
     await bench.attempt()
     assert [request.resume_id for request in bench.requests] == [None, "talk-1", None]
     assert bench.ends() == ["infra", "complete"]
@@ -148,7 +147,7 @@ async def test_reset_beyond_belief_is_cut_short(bench: AttemptBench) -> None:
     far = later(BEGINNING, 400 * 86_400 * 1_000_000)
     bench.play(half_then(SessionClass.LIMITED, reset_at=far), completes)
     await bench.attempt()
-    await anyio.sleep(LIMIT_FURTHEST_US / 1e6)
+    await let_pass(LIMIT_FURTHEST_US / 1e6)
     assert bench.claimable()
 
 
