@@ -1,4 +1,4 @@
-"""One night: two hosts with a loop each on one store, people, faults, and in the end a calm in which all must be over."""
+"""One night: two hosts with a loop each on one store, people, faults, and in the end a calm in which all ends."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,7 @@ from workload import Workload
 from world import Host, HostDead, Life, LifeStore, World, changed_in_virtual_time
 
 from workloop.config import PhaseConfig
-from workloop.domain.campaign import CampaignSettings
+from workloop.domain.campaign import CampaignSettings, Landing
 from workloop.domain.clock import SECOND_US
 from workloop.domain.contract import Contract
 from workloop.domain.gate import GateKey
@@ -33,10 +33,11 @@ from workloop.testing.clocks import SeededIds
 FAULTY_SECONDS = 4 * 3600.0
 CALM_SECONDS = 8 * 3600.0
 LOOK_SECONDS = 600.0
+LANDINGS = (Landing.NONE, Landing.LOCAL_MERGE)
 PHASES = (PhaseConfig(name="implement"), PhaseConfig(name="review"))
 
 
-def settings(landing: str) -> CampaignSettings:
+def settings(landing: Landing) -> CampaignSettings:
     """Return a campaign in which everything is verified by host and session."""
     return CampaignSettings(
         landing=landing,
@@ -58,14 +59,16 @@ class Night:
         """Play the night and check it."""
         self.world = world = World(self.seed, self.folder)
         chance = world.chance
-        create_campaign(world.store, SLUG, settings(chance.choice(["none", "local-merge"])))
+        create_campaign(world.store, SLUG, settings(chance.choice(LANDINGS)))
         self.phases = PHASES if chance.random() < 0.3 else ()
         self.origin = Origin(world)
         self.stage = Stage(world, self.origin)
         queue = Queue(store=world.store, ids=SeededIds(self.seed + 1), slug=SLUG)
         self.people = Workload(world, self.stage, queue)
         self.checkers = Checkers(world, self.stage, queue)
-        self.hosts = [Host(world, name, skew_us=round(chance.uniform(-300, 300) * SECOND_US)) for name in ("east", "west")]
+        self.hosts = [
+            Host(world, name, skew_us=round(chance.uniform(-300, 300) * SECOND_US)) for name in ("east", "west")
+        ]
         self.trees: dict[str, dict[Path, Tree]] = {host.name: {} for host in self.hosts}
         self.lives: dict[str, Life] = {}
         self.controls: dict[str, Control] = {}
@@ -79,6 +82,10 @@ class Night:
             await self.calm(group)
             group.cancel_scope.cancel()
         self.checkers.settled()
+
+    def skew(self) -> int:
+        """Draw how wrong a clock is."""
+        return round(self.world.chance.uniform(-300, 300) * SECOND_US)
 
     async def calm(self, group: TaskGroup) -> None:
         """End the faults, let the loops finish, and drain them."""
@@ -198,7 +205,7 @@ class Night:
                     host.cut_off_until = anyio.current_time() + chance.uniform(5, 600)
                     self.world.note(f"-- {host.name} is cut off until {host.cut_off_until:.0f}")
                 case "skew":
-                    host.skew_us = round(chance.uniform(-300, 300) * SECOND_US)
+                    host.skew_us = self.skew()
                 case "lock":
                     self.people.lock_an_account()
                 case _:

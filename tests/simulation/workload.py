@@ -7,9 +7,9 @@ import anyio
 from simagent import Account, Stage
 from world import World
 
+from workloop.domain.clock import SECOND_US, Instant
 from workloop.domain.errors import Refusal
 from workloop.domain.grants import Actor, Grant
-from workloop.domain.clock import SECOND_US, Instant
 from workloop.service.call import Queue
 from workloop.service.perform import perform
 
