@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 import workloop
@@ -293,7 +294,7 @@ def test_an_idle_driver_polls_on_and_reacts_to_new_work(new_bench: NewBench) -> 
     driver = workloop.Driver(config(bench), "scripted", workloop.open_queue(bench.repository.path))
 
     async def story(told: Told) -> None:
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         bench.add("a", verification="none", checks=[])
         await told.wait_for("ended", key="a")
 
@@ -317,7 +318,7 @@ def test_two_drivers_in_one_process_need_folders_of_their_own(new_bench: NewBenc
     assert (one.state("a"), other.state("a")) == ("succeeded", "succeeded")
 
     async def clash(told: Told) -> None:
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         with pytest.raises(Conflict, match="another loop"):
             await driver(one).run()
 

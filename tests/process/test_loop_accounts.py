@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from loop_bench import BOUND_SECONDS, Facts, LoopBench, honest, rule
@@ -201,7 +202,7 @@ def test_no_session_is_spent_and_no_decision_repeated_while_nothing_is_claimable
                 await anyio.sleep(0.05)
         for number in range(8):
             stage.control.changed()
-            await anyio.sleep(0.05)
+            await anyio.lowlevel.checkpoint()
             bench.add(f"later-{number}", verification="none", checks=[], depends_on=[f"later-{number - 1}"][:number])
             bench.client.call("cancel", {"key": f"later-{number}", "reason": "not now"})
 
