@@ -294,7 +294,9 @@ class AttemptBench:
         assert answer["item"] is not None, answer
         async with renewed(self.queue, self.project.host, Held.from_answer(answer, session_id)) as lease:
             self.lease = lease
-            return await handle(self.project, kit, lease, 0)
+            handled = await handle(self.project, kit, lease, 0)
+        assert not handled.fault, handled.fault
+        return handled
 
     def claimable(self) -> bool:
         """Tell whether anything could be claimed now."""

@@ -206,3 +206,17 @@ async def test_l03_where_the_work_stands_is_kept_however_the_claim_ends(bench: A
     assert len({report["sha"] for report in reports}) == 3
     assert reports[-1]["sha"] == bench.repository.git("rev-parse", reports[-1]["branch"])
     assert [report["progress"] for report in reports] == [True] * 3
+
+
+async def test_c02_session_that_never_named_itself_is_never_gone_on_with(bench: AttemptBench) -> None:
+    """C02: an empty identity is nobody's; neither a nudge, nor a retry, nor a later attempt takes it for its own."""
+
+    def nameless(kind: SessionClass) -> Callable[[Stage], SessionReport]:
+        return lambda stage: stage.report(kind, resume_id=None, event_counts={**WORKED, "error": 1})
+
+    bench.add()
+    bench.play(nameless(SessionClass.TRANSIENT), nameless(SessionClass.STOPPED), completes)
+    await bench.attempt()
+    await bench.attempt()
+    assert [request.resume_id for request in bench.requests] == [None] * 3
+    assert "resume_path" not in bench.reports()[0]

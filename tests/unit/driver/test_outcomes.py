@@ -94,6 +94,7 @@ def test_queues_record_comes_before_everything_the_session_reports() -> None:
     for kind in SessionClass:
         assert end_class(reported(kind), settled=True, lost=False) is EndClass.SETTLED
         assert end_class(reported(kind), settled=True, lost=True) is EndClass.LOST
+        assert end_class(reported(kind, output_lost=True), settled=True, lost=False) is EndClass.SETTLED
 
 
 def test_c09_limit_is_a_limit_whatever_the_exit_code_was() -> None:
