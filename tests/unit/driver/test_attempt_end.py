@@ -99,8 +99,8 @@ async def test_c03_words_of_success_settle_nothing(bench: AttemptBench) -> None:
     assert (bench.ends(), bench.show()["state"]) == (["retry"], "pending")
 
 
-async def test_c04_settle_that_was_refused_leaves_the_claim_open(bench: AttemptBench) -> None:
-    """C04: asking is not being answered; a refused completion is no completion."""
+async def test_c03_settle_that_was_refused_leaves_the_claim_open(bench: AttemptBench) -> None:
+    """C03: asking is not being answered; a refused completion is no completion."""
 
     def refused(stage: Stage) -> SessionReport:
         outcome = {"kind": "commit", "ref": "0" * 40}

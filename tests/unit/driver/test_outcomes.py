@@ -8,7 +8,7 @@ from workloop.domain.availability import after
 from workloop.domain.clock import Instant
 from workloop.domain.gate import Gate, GateKey, GatePolicy, GateState, seen
 from workloop.domain.session import SessionClass, SessionReport
-from workloop.driver.outcomes import (
+from workloop.driver.attempt.outcomes import (
     CAPPED,
     HOST_ADVICE,
     OUTCOMES,
@@ -97,7 +97,7 @@ def test_queues_record_comes_before_everything_the_session_reports() -> None:
         assert end_class(reported(kind, output_lost=True), settled=True, lost=False) is EndClass.SETTLED
 
 
-def test_c09_limit_is_a_limit_whatever_the_exit_code_was() -> None:
+def test_d07_limit_is_a_limit_whatever_the_exit_code_was() -> None:
     limited = reported(SessionClass.LIMITED, exit_code=0)
     assert end_class(limited, settled=False, lost=False) is EndClass.LIMITED
 

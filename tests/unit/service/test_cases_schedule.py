@@ -34,3 +34,18 @@ def test_h03_what_came_due_many_times_over_while_nothing_ran_is_done_once(bench:
     assert again["item"]["attempt"] == 2
     bench.finish(again)
     bench.refused("KEY_NOT_CLAIMABLE", "claim", holder="other", key="x")
+
+
+def test_h11_an_item_that_waits_long_enough_comes_before_any_newer_one(bench: Bench) -> None:
+    """H11: beside an endless stream of more urgent work, an item of priority 3 waits two steps and not for good."""
+    bench.add("old", priority=3, verification="none")
+    served, minutes = [], 0
+    while "old" not in served:
+        assert minutes <= 8, served
+        bench.add(f"urgent-{minutes}", priority=1, verification="none")
+        taken = bench.claim()
+        served.append(taken["item"]["key"])
+        bench.finish(taken, minutes + 1)
+        bench.clock.advance(60)
+        minutes += 1
+    assert minutes > 7, "urgent work that came soon enough goes first"

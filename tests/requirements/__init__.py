@@ -1,0 +1,16 @@
+"""Reported failures of systems like this one, by id, with the tests that hold each or the reason why none does."""
+
+from requirements.claims import CLAIMS
+from requirements.done import DONE
+from requirements.handing_on import HANDING_ON
+from requirements.limits import LIMITS
+from requirements.loops import LOOPS
+from requirements.row import Requirement
+from requirements.schedule import SCHEDULE
+from requirements.secrets import SECRETS
+from requirements.storage import STORAGE
+from requirements.surfaces import SURFACES
+
+__all__ = ["REQUIREMENTS", "Requirement"]
+
+REQUIREMENTS = (*CLAIMS, *STORAGE, *LOOPS, *LIMITS, *DONE, *SCHEDULE, *SURFACES, *HANDING_ON, *SECRETS)

@@ -1,0 +1,135 @@
+"""Claims, leases, beats and fences: what must hold of who owns an item."""
+
+from requirements.row import held
+
+CLAIMS = (
+    held("A01", "Of many who claim one item one wins, the others learn who.", "test_a01_one_of_32_claimers_wins"),
+    held(
+        "A02",
+        "Two processes drain a queue without doing an entry twice.",
+        "test_a02_two_processes_drain_a_thousand_items_without_a_duplicate",
+    ),
+    held(
+        "A03",
+        "A claim is whole or nothing, and contention is refused at once.",
+        "test_a03_a_held_item_is_refused_at_once_naming_its_holder",
+        "test_a_fault_at_any_call_leaves_a_whole_claim_or_none",
+        note="no export or hook runs inside a claim; feeds read what was committed",
+    ),
+    held("A05", "Liveness belongs to the attempt.", "test_a05_a_fresh_claim_does_not_inherit_an_old_beat"),
+    held(
+        "A06",
+        "A reclaimed worker is stopped with all its descendants, and its late writes are refused.",
+        "test_agent_deaf_to_polite_signals_dies_with_its_grandchild_in_another_session",
+        "test_a07_a_late_write_of_an_old_fence_changes_nothing",
+        "test_superseded_item_loses_its_session_at_once_and_the_loop_goes_on",
+    ),
+    held(
+        "A07",
+        "Every write carries a fence, and a stale one changes nothing.",
+        "test_a07_a_late_write_of_an_old_fence_changes_nothing",
+        note="no cool-down after a lapse: the expiries ceiling bounds a broken path",
+    ),
+    held(
+        "A09",
+        "Recovery repeats, is compare-and-set, and survives a transient error.",
+        "test_a09_a_sweep_that_fails_leaves_the_item_for_the_next_one",
+    ),
+    held(
+        "A10",
+        "The lease is on the item; a reused worker name hides nothing.",
+        "test_a10_a_restarted_worker_of_the_same_name_does_not_hide_a_lapsed_claim",
+    ),
+    held("A11", "Recovery needs no daemon.", "test_a11_a_claim_recovers_lapsed_items_without_any_sweeper"),
+    held(
+        "A13",
+        "A missed beat is made up at once.",
+        "test_a13_rhythm_does_not_drift_however_long_each_beat_takes",
+        "test_a13_beat_missed_by_a_blocked_loop_happens_at_once",
+        "test_a13_no_gap_is_longer_than_the_rhythm_or_the_blockage",
+    ),
+    held(
+        "A14",
+        "A busy agent stays alive in the queue.",
+        "test_busy_or_silent_session_keeps_its_lease_for_as_long_as_it_lives",
+    ),
+    held("A15", "Slots are the live claims.", "test_a15_slots_are_the_live_claims_and_never_leak"),
+    held("A17", "Silent holders are seen.", "test_a17_status_shows_how_long_a_holder_has_been_silent"),
+    held(
+        "A18",
+        "Every end of an attempt clears its ownership in one transaction.",
+        "test_a18_every_end_of_a_claim_frees_item_slot_executor_and_lane",
+    ),
+    held(
+        "A19",
+        "Nothing is locked before it starts, and a start that does not come frees the item.",
+        "test_a19_a_claim_that_never_starts_is_free_after_its_short_lease",
+    ),
+    held(
+        "A21",
+        "A process is known by more than its number before it is signalled.",
+        "test_number_that_now_belongs_to_another_process_is_not_killed",
+        "test_file_of_an_earlier_boot_kills_nobody",
+        note="host identity across machines belongs to the fleet",
+    ),
+    held(
+        "A22",
+        "A silent agent is not a dead one.",
+        "test_busy_or_silent_session_keeps_its_lease_for_as_long_as_it_lives",
+        "test_clock_that_ran_out_first_ends_the_session",
+    ),
+    held("A23", "One item has one live attempt.", "test_a23_one_item_has_one_live_attempt"),
+    held(
+        "A25",
+        "A take-over never overlaps a live owner.",
+        "test_a25_an_owner_is_overtaken_only_at_the_end_of_its_lease",
+        note="the lease is the grace; there is no second phase",
+    ),
+    held("A26", "Writers wait for their turn.", "test_a26_sixty_four_concurrent_creates_all_succeed"),
+    held("A27", "A key is one item, however many add it at once.", "test_a27_the_same_key_added_at_once_is_one_item"),
+    held(
+        "A29",
+        "Two hosts never take the same item.",
+        "test_a29_two_hosts_that_start_together_share_the_items",
+        note="two processes on one store; hosts of a fleet and partitions need the PostgreSQL store",
+    ),
+    held("A30", "A release is compare-and-set.", "test_a30_a_release_does_not_free_what_another_holds_by_now"),
+    held(
+        "A31",
+        "A lease is a constraint of the store and is wired.",
+        "test_a31_an_item_in_progress_without_a_lease_cannot_be_stored",
+        "test_processes_killed_in_a_burst_leave_nothing_half_done",
+    ),
+    held(
+        "A33",
+        "An outcome whose answer was lost is sent again without harm.",
+        "test_a33_an_answer_lost_on_the_way_is_had_again",
+        note="keeping it locally until acknowledged is the client's",
+    ),
+    held(
+        "A34",
+        "A replay is bound to its attempt.",
+        "test_a34_a_repeated_settle_never_reaches_the_next_owner",
+    ),
+    held(
+        "A35",
+        "A restarted loop leaves no session without an owner.",
+        "test_child_dies_with_a_loop_that_was_killed",
+        "test_next_loop_ends_what_a_killed_loop_left",
+        "test_killed_loop_takes_its_agent_along_and_the_next_one_finishes_at_once",
+        "test_check_of_a_killed_loop_is_ended_by_the_next_one",
+    ),
+    held(
+        "A37",
+        "A lost attempt is on record, and the next is a new one.",
+        "test_a37_a_lost_attempt_stays_on_record_and_the_next_is_a_new_one",
+        "test_a37_next_attempt_is_told_that_effects_of_an_earlier_one_may_exist",
+    ),
+    held("A38", "Of many who resume one does.", "test_a38_sixteen_concurrent_answers_resume_once"),
+    held(
+        "A39",
+        "Work goes to those who can do it.",
+        "test_a39_a_claim_takes_only_what_its_tools_suffice_for",
+        note="excluding a class of holders after refusals is not built: a boundary or a brake parks the item",
+    ),
+)
