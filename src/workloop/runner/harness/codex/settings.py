@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
+from workloop.runner.harness.codex.gitfolders import written_by_git
 from workloop.runner.harness.port import LaunchRequest
 
 TOLD_FILES = ("AGENTS.override.md", "AGENTS.md")
 TOLD_BYTES_MAX = 32 * 1024
+WORKSPACE = "workspace-write"
 TOLD_HEADING = "# What this repository tells agents (AGENTS.md)"
 
 # Nothing looks for updates, reports home, loads what the program would fetch, or waits for a network without end.
@@ -29,10 +31,12 @@ def settings_of(request: LaunchRequest, sandbox: str) -> dict[str, object]:
 
     Left alone, Codex enters a work dir that a session may write to as trusted into the operator's settings, and then
     starts the servers and hooks that the work dir names. Untrusted, it does not read what the work dir tells agents
-    either, so a worker is told that here.
+    either, so a worker is told that here. A worker that is kept in its work tree may still commit there.
     """
     settings = dict(FIXED)
     settings["sandbox_mode"] = "read-only" if request.read_only else sandbox
+    if settings["sandbox_mode"] == WORKSPACE and (outside := written_by_git(request.cwd)):
+        settings["sandbox_workspace_write.writable_roots"] = [str(path) for path in outside]
     settings["projects"] = {str(request.cwd): {"trust_level": "untrusted"}}
     if request.read_only:
         settings["project_doc_max_bytes"] = 0
