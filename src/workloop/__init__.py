@@ -3,12 +3,14 @@
 __version__ = "0.1.0"
 
 PUBLISHED = (
+    "BacklogMd",
     "Driver",
     "DriverConfig",
     "HarnessConfig",
     "HarnessKind",
     "LoopEndReason",
     "LoopReport",
+    "Mirror",
     "ObservedClaim",
     "Poll",
     "Poller",
@@ -16,6 +18,11 @@ PUBLISHED = (
     "Target",
     "open_queue",
 )
+USUAL = "workloop.interfaces.python"
+ELSEWHERE = {
+    "BacklogMd": "workloop.interfaces.trackers.backlog_md",
+    "Mirror": "workloop.interfaces.trackers.mirror",
+}
 
 
 def __getattr__(name: str) -> object:
@@ -24,7 +31,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module("workloop.interfaces.python"), name)
+    return getattr(import_module(ELSEWHERE.get(name, USUAL)), name)
 
 
 def __dir__() -> list[str]:
