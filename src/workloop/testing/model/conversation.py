@@ -29,7 +29,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """One request as a scenario sees it; nothing else decides the next move."""
+    """One request as a scenario sees it; nothing else decides the next move. `body` is all of it, as it came."""
 
     session: str
     model: str
@@ -41,6 +41,7 @@ class Conversation:
     answers: tuple[str, ...]
     calls: tuple[ToolUse, ...]
     declared: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    body: JsonObject = field(default_factory=dict[str, object], repr=False, compare=False)
 
     @property
     def prompt(self) -> str:

@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import assert_never, cast
 
@@ -127,7 +128,8 @@ class ModelHandler(BaseHTTPRequestHandler):
 
     def converse(self, dialect: Dialect, body: JsonObject) -> None:
         """Take the next move, enter it in the log, and make it."""
-        conversation, problem = dialect.read(body, lambda name: self.headers.get(name, "")), ""
+        read, problem = dialect.read(body, lambda name: self.headers.get(name, "")), ""
+        conversation = replace(read, body=body)
         try:
             move = self.home.player.next_move(conversation, dialect.address)
         except ScenarioError as error:

@@ -41,7 +41,7 @@ def read(body: JsonObject, header: Header) -> Conversation:
         note_calls(blocks, calls)
         if message.get("role") == "assistant":
             answers.append(text)
-        elif not any(block.get("type") == "tool_result" for block in blocks):
+        else:
             prompts.append(without_reminders(blocks))
     workdir = WORKDIR.search("\n".join(seen))
     return Conversation(
