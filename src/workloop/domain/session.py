@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
 
 from workloop.domain.clock import Instant
+from workloop.domain.frozen import frozen
 
 TEXT_CHARACTERS_MAX = 262_144
 DETAIL_CHARACTERS_MAX = 2_000
@@ -23,14 +23,14 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u2
 
 def printable(text: str) -> str:
     """Drop everything that could steer a terminal or hide text; keep newlines and tabs."""
-    if text.isprintable() or all(line.isprintable() for line in text.split("\n")):  # the common cases, much faster
+    if text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable():  # the common cases, much faster
         return text
     return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
 
 
 def head(text: str, characters_max: int) -> str:
     """Keep the beginning of printable text, with a mark where it was cut."""
-    clean = printable(text)
+    clean = text if text.isprintable() else printable(text)
     return clean if len(clean) <= characters_max else clean[:characters_max] + CUT_MARK
 
 
@@ -81,7 +81,7 @@ class LimitKind(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Tokens:
     """Token counts in the four buckets that every provider's report is folded into."""
 
@@ -92,19 +92,19 @@ class Tokens:
 
     def __add__(self, other: "Tokens") -> "Tokens":
         return Tokens(
-            input=self.input + other.input,
-            output=self.output + other.output,
-            cache_read=self.cache_read + other.cache_read,
-            cache_write=self.cache_write + other.cache_write,
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
         )
 
     def beyond(self, earlier: "Tokens") -> "Tokens":
         """Return what this total has over an earlier one, never below zero."""
         return Tokens(
-            input=max(0, self.input - earlier.input),
-            output=max(0, self.output - earlier.output),
-            cache_read=max(0, self.cache_read - earlier.cache_read),
-            cache_write=max(0, self.cache_write - earlier.cache_write),
+            max(0, self.input - earlier.input),
+            max(0, self.output - earlier.output),
+            max(0, self.cache_read - earlier.cache_read),
+            max(0, self.cache_write - earlier.cache_write),
         )
 
     @property
@@ -113,7 +113,8 @@ class Tokens:
         return self.input + self.output + self.cache_read + self.cache_write
 
 
-class Stamp(NamedTuple):  # of all that an event is made of, there are most of these
+@frozen
+class Stamp:
     """Which event of which session, and when it reached the host (monotonic microseconds)."""
 
     seq: int
@@ -121,7 +122,7 @@ class Stamp(NamedTuple):  # of all that an event is made of, there are most of t
     session_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Stamped:
     """What every event carries."""
 
@@ -143,7 +144,7 @@ class Stamped:
         return self.at.session_id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Started(Stamped):
     """The harness is up; resume_id is what it wants to hear to go on later."""
 
@@ -152,14 +153,14 @@ class Started(Stamped):
     version: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Text(Stamped):
     """The agent said something; printable and bounded."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolCall(Stamped):
     """The agent asked for a tool; arguments are kept of MCP tools only, as bounded JSON, else empty."""
 
@@ -169,7 +170,7 @@ class ToolCall(Stamped):
     arguments: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolResult(Stamped):
     """A tool call ended; name is empty when the call was never seen, the answer is kept of MCP tools only, bounded."""
 
@@ -180,7 +181,7 @@ class ToolResult(Stamped):
     answer: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Usage(Stamped):
     """Tokens spent since the previous usage event; cost only where the harness reports it."""
 
@@ -188,7 +189,7 @@ class Usage(Stamped):
     cost_micros: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Limit(Stamped):
     """A usage limit refused the session."""
 
@@ -197,7 +198,7 @@ class Limit(Stamped):
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Retrying(Stamped):
     """The harness itself tries a model call again."""
 
@@ -206,7 +207,7 @@ class Retrying(Stamped):
     delay_us: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Denied(Stamped):
     """The harness's permission policy refused a tool."""
 
@@ -214,7 +215,7 @@ class Denied(Stamped):
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class McpStatus(Stamped):
     """An MCP server's state; a required one that failed makes the session useless."""
 
@@ -223,7 +224,7 @@ class McpStatus(Stamped):
     required: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SessionError(Stamped):
     """The harness reported an error; often only one of several tries."""
 
@@ -231,7 +232,7 @@ class SessionError(Stamped):
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Finished(Stamped):
     """The harness said that the session is over; the process may still live."""
 
@@ -239,7 +240,7 @@ class Finished(Stamped):
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Unrecognised(Stamped):
     """A line that no rule knows: kept in short, counted, never fatal."""
 

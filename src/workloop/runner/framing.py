@@ -32,7 +32,9 @@ class LineSplitter:
             self._extend(complete[0])
             lines.append(self._take())
             del complete[0]
-        lines += [line if len(line) <= self.line_bytes_max else OverlongLine(len(line)) for line in complete]
+        if len(data) > self.line_bytes_max:
+            complete = [line if len(line) <= self.line_bytes_max else OverlongLine(len(line)) for line in complete]
+        lines += complete
         if rest:
             self._extend(rest)
         return lines

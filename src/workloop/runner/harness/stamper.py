@@ -19,7 +19,8 @@ class Stamper:
 
     def again(self) -> Stamp:
         """Return the next stamp at the arrival of the one before."""
-        return self.at(self.last_arrival_us)
+        self.last_seq += 1
+        return Stamp(self.last_seq, self.last_arrival_us, self.session_id)
 
     def unrecognised(self, raw: bytes, at: Stamp) -> Unrecognised:
         """Keep the beginning of a line that no rule knows."""
