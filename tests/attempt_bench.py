@@ -16,13 +16,13 @@ from workloop.domain.gate import Admission, Entry, GateKey
 from workloop.domain.grants import Actor
 from workloop.domain.session import SessionClass, SessionReport, Stamp, Started, Tokens
 from workloop.domain.settings import read_settings
+from workloop.driver.attempt.handling import Handled, handle
+from workloop.driver.attempt.holding import Held, Lease, renewed
 from workloop.driver.gitshop import GitShop
-from workloop.driver.handling import Handled, handle
-from workloop.driver.holding import Held, Lease, renewed
 from workloop.driver.oversight import SessionFacts
 from workloop.driver.project import Project, SessionKit
-from workloop.driver.recovery import holder_prefix
 from workloop.driver.seam import INLINE
+from workloop.driver.turn.recovery import holder_prefix
 from workloop.runner.harness.port import Capabilities, Harness, Launch, LaunchRequest, McpEndpoint, StreamReader
 from workloop.runner.intake import EventSink
 from workloop.runner.repository import open_repository

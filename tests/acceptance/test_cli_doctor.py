@@ -14,7 +14,7 @@ from cli_project import Project, bare_project, project_with
 
 from workloop.domain.clock import Instant
 from workloop.domain.session import SessionClass
-from workloop.driver.recovery import only_loop
+from workloop.driver.turn.recovery import only_loop
 from workloop.wiring.doctor import examine
 from workloop.wiring.journal import open_journal
 

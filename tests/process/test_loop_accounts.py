@@ -15,10 +15,10 @@ from workloop.config import DriverConfig, HarnessConfig, HarnessKind
 from workloop.domain.clock import Instant
 from workloop.domain.gate import GatePolicy, GateState
 from workloop.driver.control import Control
-from workloop.driver.desk import LoopParts
-from workloop.driver.loop import Loop
 from workloop.driver.report import LoopOptions, LoopReport
 from workloop.driver.target import Target
+from workloop.driver.turn.desk import LoopParts
+from workloop.driver.turn.loop import Loop
 from workloop.interfaces.serving import make_endpoint
 from workloop.store.journal.memory import MemoryJournal
 from workloop.store.system import SystemClock, SystemIds

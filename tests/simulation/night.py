@@ -19,12 +19,12 @@ from workloop.domain.gate import GateKey
 from workloop.domain.item import Verification
 from workloop.domain.suspension import Reading
 from workloop.driver.control import Control
-from workloop.driver.desk import LoopParts
-from workloop.driver.loop import Loop
 from workloop.driver.project import Project, SessionKit
 from workloop.driver.report import LoopOptions
-from workloop.driver.site import Site
 from workloop.driver.target import Target
+from workloop.driver.turn.desk import LoopParts
+from workloop.driver.turn.loop import Loop
+from workloop.driver.turn.site import Site
 from workloop.runner.watch import SessionLimits
 from workloop.service.call import Queue
 from workloop.service.campaigns import create_campaign

@@ -7,6 +7,7 @@ the code says today.
 import ast
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -15,7 +16,16 @@ from typing import Any
 from settings_meanings import MEANING
 
 import workloop
-from workloop.config import PhaseConfig, TargetConfig, read_driver, read_harness
+from workloop.config import (
+    DriverConfig,
+    HarnessConfig,
+    HarnessKind,
+    PhaseConfig,
+    TargetConfig,
+    read_driver,
+    read_harness,
+)
+from workloop.config.harnesses import NAMED_PROGRAMS
 from workloop.config.phases import read_phase
 from workloop.config.targets import read_target
 from workloop.domain.errors import WorkloopError
@@ -23,10 +33,12 @@ from workloop.domain.grants import ALLOWED, Grant
 from workloop.domain.item import OPEN, TERMINAL, State
 from workloop.domain.settings import read_settings
 from workloop.domain.transitions import TRANSITIONS, Move
-from workloop.driver.outcomes import OUTCOMES
+from workloop.driver.attempt.outcomes import OUTCOMES
 from workloop.interfaces.cli.exits import BY_KIND, MEANINGS, UNEXPECTED
+from workloop.runner.harness.port import Capabilities, Harness
 from workloop.service.actions import ACTIONS
 from workloop.service.arguments import ARGUMENTS
+from workloop.wiring.harnesses import make_harness
 
 ROOT = Path(__file__).parents[2]
 HERE = Path()
@@ -49,6 +61,19 @@ KNOWN_OTHERWISE = {
 }
 PROBE = "probe.py"
 EVERYWHERE = (Move.SUPERSEDE, Move.CANCEL)
+ABLE = {
+    "reports_cost": "tells what a session cost",
+    "reports_reset": "tells when a usage limit ends",
+    "resumes": "goes on with an earlier conversation",
+    "turn_cap": "`turns_max`: ends after so many turns",
+    "cost_cap": "`cost_usd_max`: ends at a cost",
+    "per_run_mcp": "`mcp_config`: takes MCP servers of one session",
+    "permission_policy": "has rules on what a session may do, so that a verifier writes no files",
+    "observes_claims": "shows what the queue was asked, so that sessions may claim for themselves",
+    "final_text": "tells its last message, so that a hand-off can be read",
+    "hands_in_head": "does not settle by itself: its new commit is handed in",
+}
+"""What each capability means to an operator."""
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -257,6 +282,8 @@ def default_of(key: str) -> str:
         return str(value).lower()
     if isinstance(value, str) and value:
         return f'"{value}"'
+    if isinstance(value, tuple) and value:
+        return f"[{', '.join(f'{part:g}' for part in value)}]"
     return (
         "none" if value is None or value in ("", (), {}) else f"{value:g}" if isinstance(value, float) else str(value)
     )
@@ -271,6 +298,31 @@ def classes() -> str:
     return table(("end", "counted as", "item", "account", "loop", "what the next attempt, or a person, is told"), rows)
 
 
+def usual_harness(kind: HarnessKind) -> Harness:
+    """Return the adapter of a kind as a block without wishes of its own sets it."""
+    command = ("agent",) if kind in NAMED_PROGRAMS else ()
+    script = Path("script.json") if kind is HarnessKind.SCRIPTED else None
+    block = HarnessConfig(kind=kind, command=command, script=script)
+    return make_harness(DriverConfig(harness=kind, harnesses={kind: block}), kind, HERE)
+
+
+def capabilities() -> str:
+    """List what each kind of harness can do."""
+    able = {kind: usual_harness(kind).capabilities for kind in HarnessKind}
+    rows = [
+        (ABLE[field.name], *("yes" if getattr(can, field.name) else "-" for can in able.values()))
+        for field in fields(Capabilities)
+    ]
+    return table(("", *(f"`{kind}`" for kind in able)), rows)
+
+
+def tested_versions() -> str:
+    """List the versions from whose recordings each kind's rules were read."""
+    found = {kind: usual_harness(kind).tested_versions for kind in HarnessKind}
+    rows = [(f"`{kind}`", ", ".join(versions) or "none is judged") for kind, versions in found.items()]
+    return table(("kind", "tested versions"), rows)
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "transitions-diagram": diagram,
     "transitions": transitions,
@@ -281,6 +333,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "exit-codes": exit_codes,
     "settings": settings,
     "session-classes": classes,
+    "capabilities": capabilities,
+    "tested-versions": tested_versions,
 }
 
 

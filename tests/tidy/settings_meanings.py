@@ -59,7 +59,8 @@ MEANING: Mapping[str, Meaning] = {
         "how many seconds an item rests after each attempt in a row that brought nothing; after one more it is parked"
     ),
     "loop.on_limit": Meaning(
-        'at a usage limit: "wait" for its reset and go on with the rest, "stop", or "ask" a person', '"wait"'
+        'at a usage limit: "wait" for its reset and go on with the rest; "stop" and "ask" close it until a person acts',
+        '"wait"',
     ),
     "loop.untested_versions": Meaning(
         'an agent in a version that was not tested: "warn", "refuse" or "allow"', '"warn"'

@@ -17,8 +17,8 @@ PLANTED = {
     "concrete-only-in-wiring": ("service/call.py", "from workloop.store.memory import MemoryStore"),
     "runner-knows-no-queue": ("runner/probe.py", "def late():\n    from workloop.store import port"),
     "pure": ("domain/rank.py", "import time"),
-    "fenced": ("driver/loop.py", "import click"),
-    "git-behind-the-workshop": ("driver/judging.py", "from workloop.runner import gitfacts"),
+    "fenced": ("driver/turn/loop.py", "import click"),
+    "git-behind-the-workshop": ("driver/attempt/judging.py", "from workloop.runner import gitfacts"),
     "surfaces-speak-no-sql": ("interfaces/cli/exits.py", "import sqlite3"),
     "no-cycles": ("service/feed.py", "from workloop.service import perform\n\n# perform imports feed"),
 }
@@ -60,7 +60,7 @@ def test_each_planted_violation_breaks_its_contract(tmp_path: Path) -> None:
 
 
 def test_nothing_but_itself_may_import_the_shipped_test_parts(tmp_path: Path) -> None:
-    planted = ("workloop.driver.loop", "workloop.interfaces.serving", "workloop.__main__")
+    planted = ("workloop.driver.turn.loop", "workloop.interfaces.serving", "workloop.__main__")
     shutil.copytree(ROOT / "src" / "workloop", tmp_path / "workloop", ignore=shutil.ignore_patterns("__pycache__"))
     for module in planted:
         with (tmp_path / f"{module.replace('.', '/')}.py").open("a", encoding="utf-8") as file:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from workloop.driver.scheduling.situation import Halt
 from workloop.driver.seam import run_sync
-from workloop.driver.situation import Halt
 from workloop.driver.switches import NoSwitches, Orders, Switches
 
 OPERATOR_STOP = "operator stop"

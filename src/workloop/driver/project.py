@@ -1,5 +1,6 @@
 """What the loop works with: one queue, one workshop, the means of its sessions, and its own folder."""
 
+import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,6 +95,11 @@ class Project:
     def sessions(self) -> Path:
         """Return the folder of the sessions' private folders."""
         return self.folder / "sessions"
+
+    @property
+    def place(self) -> str:
+        """Return the name of this project on this machine, which holders' names are made of."""
+        return f"{socket.gethostname()}:{self.folder.name}"
 
     def now(self) -> Instant:
         """Return the present instant."""

@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 
 from workloop.domain.clock import Instant, from_text, to_text
 from workloop.domain.session import head
-from workloop.driver.situation import Halt
+from workloop.driver.scheduling.situation import Halt
 
 FOLDER: Final = "control"
 LOCK_NAME: Final = "loop.lock"

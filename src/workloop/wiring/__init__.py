@@ -118,7 +118,7 @@ def make_project(settings: Settings, queue: Queue, tell: "Tell", principal: str)
 
 def verify_by_host(settings: Settings, key: str) -> dict[str, str]:
     """Claim a candidate's verifier, run the contract's checks on it, and settle where the host's word is enough."""
-    from workloop.driver.hostcheck import verify_once
+    from workloop.driver.attempt.hostcheck import verify_once
 
     queue = open_queue(settings)
     try:

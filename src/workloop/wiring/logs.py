@@ -7,7 +7,7 @@ from workloop.config import Settings
 from workloop.domain.errors import NotFound
 from workloop.domain.journal import SessionRow
 from workloop.domain.session import SessionEvent, kind_of
-from workloop.driver.events import gist
+from workloop.driver.attempt.events import gist
 from workloop.runner.archive import STREAM_NAME, replay
 from workloop.runner.framing import Line, OverlongLine
 from workloop.runner.harness.port import LaunchRequest

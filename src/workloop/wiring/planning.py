@@ -18,9 +18,9 @@ from workloop.driver.endpoint import SessionEndpoint
 from workloop.driver.gitshop import GitShop
 from workloop.driver.project import Project, SessionKit, Tell
 from workloop.driver.report import LoopOptions
-from workloop.driver.site import Site
-from workloop.driver.situation import Halt
+from workloop.driver.scheduling.situation import Halt
 from workloop.driver.target import Target
+from workloop.driver.turn.site import Site
 from workloop.runner.command import safe_environment
 from workloop.runner.gitfacts import commit_identity
 from workloop.runner.harness.port import Harness, McpEndpoint

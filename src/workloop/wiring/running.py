@@ -17,16 +17,16 @@ from workloop.domain.gate import Gate, GatePolicy, OnLimit
 from workloop.domain.redaction import Redactor
 from workloop.domain.settings import read_settings
 from workloop.driver.control import Control
-from workloop.driver.desk import LoopParts
 from workloop.driver.endpoint import SessionEndpoint
-from workloop.driver.loop import Loop
-from workloop.driver.preview import Prospect, preview
 from workloop.driver.project import Tell
-from workloop.driver.recovery import only_loop
 from workloop.driver.report import LoopOptions, LoopReport
+from workloop.driver.scheduling.situation import Halt
 from workloop.driver.seam import run_sync
-from workloop.driver.situation import Halt
 from workloop.driver.switches import FileSwitches, pauses_in
+from workloop.driver.turn.desk import LoopParts
+from workloop.driver.turn.loop import Loop
+from workloop.driver.turn.preview import Prospect, preview
+from workloop.driver.turn.recovery import only_loop
 from workloop.runner.awake import keep_awake, read_clocks
 from workloop.runner.harness.files import write_private
 from workloop.runner.pidfile import end_leftovers

@@ -11,9 +11,9 @@ from attempt_bench import WORKED, AttemptBench, PlayedHarness, Stage, let_pass
 from workloop.domain.clock import Instant, later
 from workloop.domain.gate import GateKey
 from workloop.domain.session import SessionClass, SessionReport, Tokens
-from workloop.driver.concluding import LIMIT_FURTHEST_US
+from workloop.driver.attempt.concluding import LIMIT_FURTHEST_US
 from workloop.driver.gitshop import GitShop
-from workloop.driver.recovery import recover
+from workloop.driver.turn.recovery import recover
 from workloop.driver.workshop import PutAway, WorkTree
 from workloop.runner.harness.port import Capabilities
 from workloop.testing.clocks import BEGINNING

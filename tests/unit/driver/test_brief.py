@@ -9,10 +9,10 @@ import pytest
 from workloop.config import PhaseConfig
 from workloop.domain.checks import Check, CheckKind, CheckOutcome, CheckResult, JudgeReason
 from workloop.domain.contract import Addendum, Candidate, Contract, EvidenceSlot, Finding, OutcomeKind
-from workloop.driver.attempt import Words
-from workloop.driver.brief import verifier_words, words_of
-from workloop.driver.holding import Held
-from workloop.driver.outcomes import HOST_ADVICE, OUTCOMES, EndClass
+from workloop.driver.attempt.attempt import Words
+from workloop.driver.attempt.brief import verifier_words, words_of
+from workloop.driver.attempt.holding import Held
+from workloop.driver.attempt.outcomes import HOST_ADVICE, OUTCOMES, EndClass
 from workloop.driver.workshop import WorkTree
 
 GOLDEN = Path(__file__).parent / "briefs"

@@ -6,8 +6,8 @@ from typing import Any
 from workloop.domain.clock import Instant
 from workloop.domain.gate import HOUR_US, MINUTE_US, Entry, Gate, GateKey, GatePolicy, GateState, Seen
 from workloop.domain.session import SessionClass
-from workloop.driver.gates import Gates
-from workloop.driver.situation import Standing
+from workloop.driver.scheduling.situation import Standing
+from workloop.driver.turn.gates import Gates
 
 NOW = Instant(1_800_000_000_000_000)
 KEY = GateKey(harness="claude", account="work", tier="big")

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloop.driver.holding import next_beat
+from workloop.driver.attempt.holding import next_beat
 
 EVERY = 3.0
 

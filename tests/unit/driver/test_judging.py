@@ -4,7 +4,7 @@ import pytest
 
 from workloop.domain.checks import Check, CheckKind, CheckOutcome, CheckResult, JudgeReason, judge_check
 from workloop.domain.contract import Contract
-from workloop.driver.judging import HostWord, judge, judge_unchecked, receipts
+from workloop.driver.attempt.judging import HostWord, judge, judge_unchecked, receipts
 
 Of = CheckOutcome
 

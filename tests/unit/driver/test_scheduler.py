@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from workloop.domain.clock import Instant
 from workloop.domain.gate import GateKey
 from workloop.domain.poll import Poll
-from workloop.driver.blocks import Block, Code, blocks, gated
 from workloop.driver.report import LoopEndReason
-from workloop.driver.scheduler import Decision, Probe, Reason, Start, Stop, Wait, decide
-from workloop.driver.situation import GateView, Halt, Snapshot, Standing, TargetView
+from workloop.driver.scheduling.blocks import Block, Code, blocks, gated
+from workloop.driver.scheduling.scheduler import Decision, Probe, Reason, Start, Stop, Wait, decide
+from workloop.driver.scheduling.situation import GateView, Halt, Snapshot, Standing, TargetView
 
 NOW = Instant(1_000_000)
 CLAUDE = GateKey(harness="claude", account="", tier="")

@@ -11,9 +11,9 @@ from workloop.domain.poll import Poll
 from workloop.domain.progress import Weight
 from workloop.domain.rates import Ended, Population
 from workloop.domain.session import SessionClass
-from workloop.driver.fleet import Fleets
-from workloop.driver.site import FAULTS_MAX, Site, refused
 from workloop.driver.target import Target
+from workloop.driver.turn.fleet import Fleets
+from workloop.driver.turn.site import FAULTS_MAX, Site, refused
 
 NOW = Instant(1_800_000_000_000_000)
 MINUTE_US = 60 * SECOND_US

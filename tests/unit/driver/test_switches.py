@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from workloop.domain.clock import Instant
-from workloop.driver.situation import Halt
+from workloop.driver.scheduling.situation import Halt
 from workloop.driver.switches import (
     BYTES_MAX,
     FOLDER,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from workloop.runner.harness.port import LaunchRequest
 
-TOKEN_FILE = "token"  # below the session's folder
+BEARER_FILE = "token"  # below the session's folder
 
 
 def write_private(path: Path, text: str) -> Path:
@@ -22,7 +22,7 @@ def loop_environment(request: LaunchRequest) -> dict[str, str]:
     env: dict[str, str] = {}
     if request.endpoint is not None:
         env["WORKLOOP_URL"] = request.endpoint.url_api
-        env["WORKLOOP_TOKEN_FILE"] = str(write_private(request.session_dir / TOKEN_FILE, request.endpoint.token))
+        env["WORKLOOP_TOKEN_FILE"] = str(write_private(request.session_dir / BEARER_FILE, request.endpoint.token))
     if request.item_file is not None:
         env["WORKLOOP_ITEM"] = str(request.item_file)
     return env

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from workloop.config import Settings, make_private
 from workloop.domain.errors import WorkloopError
-from workloop.driver.recovery import LOCK_NAME
 from workloop.driver.switches import FOLDER, HALT, STOP, pauses_in
+from workloop.driver.turn.recovery import LOCK_NAME
 from workloop.wiring.doctor.finding import Finding, broken, doubtful, fine, refused
 
 FREE_BYTES_MIN = 1024**3

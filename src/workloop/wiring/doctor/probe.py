@@ -14,7 +14,7 @@ from workloop.domain.errors import IntegrityFault, WorkloopError
 from workloop.domain.gate import produced
 from workloop.domain.journal import SessionRow, ended_row
 from workloop.domain.session import SessionClass, SessionEvent, SessionReport
-from workloop.driver.recovery import only_loop
+from workloop.driver.turn.recovery import only_loop
 from workloop.runner.harness.port import Harness, LaunchRequest
 from workloop.runner.session import StopRequest, run_session
 from workloop.runner.watch import SessionLimits

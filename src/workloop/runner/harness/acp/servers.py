@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from workloop.runner.harness.fields import Fields
-from workloop.runner.harness.files import TOKEN_FILE
+from workloop.runner.harness.files import BEARER_FILE
 from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers
 from workloop.runner.harness.port import LaunchRequest, McpEndpoint
 
@@ -36,7 +36,7 @@ def own_over_pipes(request: LaunchRequest, endpoint: McpEndpoint) -> Server:
     env = {
         **{name: request.environment[name] for name in ("PATH", "HOME", "LANG") if name in request.environment},
         "WORKLOOP_URL": endpoint.url_api,
-        "WORKLOOP_TOKEN_FILE": str(request.session_dir / TOKEN_FILE),
+        "WORKLOOP_TOKEN_FILE": str(request.session_dir / BEARER_FILE),
     }
     return Server(name=SERVER_NAME, command=sys.executable, args=PROGRAM, env=env)
 

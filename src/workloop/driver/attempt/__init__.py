@@ -1,0 +1,1 @@
+"""What happens under one claim: its sessions, their briefs, and how it ends."""

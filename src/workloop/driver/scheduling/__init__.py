@@ -1,0 +1,1 @@
+"""What the loop does next, decided from a snapshot alone."""

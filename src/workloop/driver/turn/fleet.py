@@ -1,0 +1,40 @@
+"""When so many sessions of one agent die on a target that the agent is to blame and not the items."""
+
+from collections import defaultdict, deque
+
+from workloop.domain.clock import SECOND_US, Instant
+from workloop.domain.rates import Ended, FleetPolicy, fleet
+from workloop.driver.scheduling.situation import Halt
+
+KEPT = 50
+REST_US = 60 * 60 * SECOND_US
+
+
+class Fleets:
+    """The newest sessions of every harness on one target, and which of the harnesses rests there."""
+
+    def __init__(self, policy: FleetPolicy | None = None) -> None:
+        self.policy = policy
+        self.ended: defaultdict[str, deque[Ended]] = defaultdict(lambda: deque[Ended](maxlen=KEPT))
+        self.halts: dict[str, Halt] = {}
+
+    def add(self, session: Ended, now: Instant) -> Halt | None:
+        """Count a session; returns the rest that its harness is now given, if it is."""
+        harness = session.population.harness
+        counted = self.ended[harness]
+        counted.append(session)
+        found = fleet(list(counted), self.policy)
+        if not found.pause:
+            return None
+        counted.clear()
+        said = f"{harness} rests on this target: {found.why}"
+        self.halts[harness] = Halt(reason=said, until=Instant(now + REST_US))
+        return self.halts[harness]
+
+    def resting(self, now: Instant) -> dict[str, Halt]:
+        """Return the harnesses that rest now."""
+        return {harness: halt for harness, halt in self.halts.items() if halt.holds(now)}
+
+    def clear(self) -> None:
+        """Let every harness work again."""
+        self.halts.clear()

@@ -1,0 +1,45 @@
+"""What the loop does for a target beside its sessions: upkeep of its campaign, and landing of what was verified."""
+
+import anyio
+from anyio.abc import TaskGroup
+
+from workloop.driver.seam import run_sync
+from workloop.driver.turn.desk import Desk
+from workloop.driver.turn.site import Site
+from workloop.service.campaigns import tend
+from workloop.service.perform import run_as_host
+
+LAND_AGAIN_SECONDS = 15.0
+TEND_SECONDS = 60.0
+
+
+async def tend_when_due(site: Site) -> bool:
+    """Keep the campaign's house: lapsed claims at once, old answers now and then; tells whether it was due."""
+    if site.project is None or site.looked is None:
+        return False
+    due = site.looked.stale_claimable or anyio.current_time() >= site.tended_at + TEND_SECONDS
+    if due:
+        await run_sync(run_as_host, site.project.queue, site.project.host, "tend", tend)
+        site.tended_at = anyio.current_time()
+    return due
+
+
+def land_when_due(desk: Desk, site: Site, tasks: TaskGroup) -> None:
+    """Start to land what waits, unless it is under way or was tried a moment ago."""
+    if site.landings is None or not site.landings.waiting or site.landing:
+        return
+    if anyio.current_time() >= site.land_again_at:
+        site.landing = True
+        tasks.start_soon(land, desk, site)
+
+
+async def land(desk: Desk, site: Site) -> None:
+    """Land what waits, beside the sessions; what could not land yet is tried again a little later."""
+    assert site.landings is not None
+    try:
+        settled = await run_sync(site.landings.land_all)
+    finally:
+        site.landing = False
+    pause = min(LAND_AGAIN_SECONDS, desk.parts.options.idle_poll_seconds)
+    site.land_again_at = float("-inf") if settled else anyio.current_time() + pause
+    desk.nudge()

@@ -1,0 +1,128 @@
+"""What a loop does about an earlier one that was killed: processes dead, work saved, claims ended."""
+
+import fcntl
+import os
+import socket
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from workloop.domain.errors import Conflict, IntegrityFault, Refusal
+from workloop.domain.ids import id_text
+from workloop.domain.lease import Claim, make_token
+from workloop.driver.attempt.hints import NOTE_NAME, Hint, began, hint_notes, hint_of_note, read_note, write_note
+from workloop.driver.attempt.witness import AttemptWitness
+from workloop.driver.project import Project
+from workloop.driver.switches import LOCK_NAME
+from workloop.service.call import require_campaign
+from workloop.service.perform import perform
+
+
+def holder_prefix(project: Project) -> str:
+    """Return what the names of this loop's worker slots begin with."""
+    return f"loop@{project.place}/"
+
+
+@contextmanager
+def only_loop(folder: Path) -> Generator[None]:
+    """Hold the project's loop lock; raises Conflict naming the loop that holds it. A dead loop's lock is free."""
+    descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as held:
+            owner = os.pread(descriptor, 200, 0).decode(errors="replace").strip() or "unknown"
+            raise Conflict(
+                "LOOP_RUNNING", f"another loop drives this project: {owner}", hint="stop it first, or let it work"
+            ) from held
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"pid {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def recover(project: Project) -> int:
+    """Clean up after a loop that was killed; returns how many of its claims were ended. Call it under only_loop.
+
+    A session that its program can go on with leaves its work tree and a hint for the item's next attempt.
+    """
+    for note in unfinished(project):
+        end_processes(project, note)
+    claims = open_claims(project)
+    left = {claim: hint for claim in claims if (hint := hint_for(project, claim)) is not None}
+    ended = sum(end_killed(project, claim, left.get(claim)) for claim in claims)
+    save_worktrees(project, frozenset(Path(hint.path) for hint in left.values()))
+    return ended
+
+
+def unfinished(project: Project) -> list[tuple[Path, dict[str, Any]]]:
+    """Return the sessions that have not been written down as ended."""
+    notes = [(path, read_note(path)) for path in sorted(project.sessions.glob(f"*/{NOTE_NAME}"))]
+    return [(path, note) for path, note in notes if not note.get("ended")]
+
+
+def end_processes(project: Project, found: tuple[Path, dict[str, Any]]) -> None:
+    """Kill what a session left alive and prove it dead."""
+    path, note = found
+    survivors = list(project.workshop.end_session(path.parent))
+    if survivors:
+        raise IntegrityFault(
+            "SESSION_ALIVE",
+            f"processes {survivors} of {note['key']} survive from a killed loop",
+            hint="end them by hand, then start the loop again",
+        )
+    write_note(path.parent, {**note, "ended": True})
+    project.tell("recovered", {"key": note["key"], "session": path.parent.name})
+
+
+def save_worktrees(project: Project, spared: frozenset[Path]) -> None:
+    """Salvage and remove the work trees that a killed loop left, its checks ended; what must stay is kept and told."""
+    for done in project.workshop.recover(spared):
+        if done.saved is not None:
+            project.tell("salvaged", {"ref": done.saved, "files": list(done.files)})
+        if done.stays:
+            project.tell("kept", {"path": str(done.path), "error": done.stays})
+
+
+def open_claims(project: Project) -> list[Claim]:
+    """Return the claims of this project's earlier loops that nobody ended."""
+    prefix = holder_prefix(project)
+    with project.queue.store.read() as tx:
+        campaign = require_campaign(tx, project.queue.slug)
+        slots = [slot.item_id for slot in tx.slots(campaign.id) if slot.item_id is not None]
+        items = [item for item in (tx.item_get(item_id) for item_id in slots) if item is not None]
+        claims = [tx.claim_get(item.id, item.fence) for item in items]
+    return [claim for claim in claims if claim and claim.ended_at is None and claim.holder.startswith(prefix)]
+
+
+def hint_for(project: Project, claim: Claim) -> Hint | None:
+    """Return how the killed session of a claim can be gone on with: by the newest note that names its conversation."""
+    notes = [note for path in project.sessions.glob(f"*/{NOTE_NAME}") if (note := read_note(path))]
+    mine = [note for note in notes if (note["item_id"], note["attempt"]) == (id_text(claim.item_id), claim.fence)]
+    hints = [hint for note in sorted(mine, key=began) if (hint := hint_of_note(note)) is not None]
+    return hints[-1] if hints else None
+
+
+def end_killed(project: Project, claim: Claim, hint: Hint | None) -> bool:
+    """Release a claim as an infrastructure end, so that nobody waits for its lease; tells whether it was still open."""
+    with project.queue.store.read() as tx:
+        token = make_token(tx.secret(), claim.item_id, claim.fence)
+    tree = project.workshop.reopen(Path(hint.path)) if hint is not None else None
+    witness = AttemptWitness(
+        item_id=claim.item_id,
+        fence=claim.fence,
+        workshop=project.workshop,
+        tree=tree,
+        since=hint.sha if hint is not None else "",
+        extra=hint_notes(hint if tree is not None else None),
+    )
+    arguments = {"token": token, "reason": "the loop that held it was killed", "infra": True}
+    try:
+        perform(replace(project.queue, witness=witness), project.host, "release", arguments)
+    except Refusal as refused:
+        project.tell("refused", {"error": str(refused)})
+        return False
+    return True
