@@ -56,6 +56,6 @@ HANDING_ON = (
         "Another agent can go on from what is on the branch.",
         "test_another_account_begins_with_the_brief_in_the_tree_that_was_left",
         "test_alternative_agents_take_over_while_the_first_is_limited_or_stopped",
-        note="it gets the contract, the tree and the host's advice; what the first one noted does not travel",
+        note="it gets contract, tree and the host's advice, no notes of the first; only a person moves an item",
     ),
 )

@@ -27,7 +27,7 @@ LIMITS = (
         "The operator says whether and when a night goes on after a limit.",
         "test_d05_an_operator_may_forbid_that_the_night_goes_on_after_a_limit",
         "test_a_window_past_midnight_is_open_on_both_sides_of_it",
-        note="a cap for each day is not built",
+        note="a cap for each day is not built; stop and ask differ in name only, both ask a person",
     ),
     held(
         "D06",
@@ -151,6 +151,7 @@ LIMITS = (
         "test_d26_an_implausible_reset_is_not_believed_and_stops_nothing",
         "test_a_limit_shuts_its_own_gate_and_no_other",
         "test_alternative_agents_take_over_while_the_first_is_limited_or_stopped",
+        note="the scheduler knows of alternatives, but no setting gives a project more than one agent to begin with",
     ),
     held(
         "D27",

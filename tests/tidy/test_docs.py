@@ -26,10 +26,10 @@ TARGET = re.compile(r"\bmake (?P<name>[a-z]+(?:-[a-z]+)*)\b")
 PLACE = re.compile(r"`(?P<path>[a-z_/]+(?:\.py|/))`")
 WORDS = (
     "boundary", "brake", "campaign", "candidate", "claim", "contract", "evidence", "executor", "fact", "family",
-    "harness", "holder", "item", "lane", "lineage", "principal", "question", "role", "session", "settle", "subject",
-    "verdict",
+    "hand-off", "harness", "holder", "item", "lane", "lineage", "phase", "principal", "question", "role", "session",
+    "settle", "subject", "target", "verdict",
 )  # fmt: skip
-NOT_YET = ("target", "phase", "hand-off", "bench", "observation", "runtime", "ledger")
+NOT_YET = ("bench", "observation", "runtime", "ledger")
 
 
 def entries() -> set[str]:
