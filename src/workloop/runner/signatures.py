@@ -4,53 +4,86 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from importlib.resources import files
-from typing import cast
+from typing import Generic, TypeVar, cast
 
 from workloop.domain.session import SessionClass, ToolResultClass
 
+Gives = TypeVar("Gives", bound=StrEnum)
+Options = tuple[tuple[str, tuple[str, ...]], ...]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """All conditions must hold; a fact is compared without regard to case."""
+class Rule(Generic[Gives]):
+    """All conditions must hold; a fact is compared without regard to case, and one that is empty holds nothing."""
 
-    gives: str
-    equals: Mapping[str, tuple[str, ...]]
-    contains: Mapping[str, tuple[str, ...]]
+    gives: Gives
+    equals: Options
+    contains: Options
 
-    def matches(self, facts: Mapping[str, str]) -> bool:
-        """Say whether the facts meet every condition."""
-        return all(facts.get(name, "").casefold() in options for name, options in self.equals.items()) and all(
-            any(option in facts.get(name, "").casefold() for option in options)
-            for name, options in self.contains.items()
-        )
+    @property
+    def asks(self) -> frozenset[str]:
+        """Return the facts that must be there."""
+        return frozenset(name for name, _options in (*self.equals, *self.contains))
+
+    def matches(self, told: Mapping[str, str]) -> bool:
+        """Say whether facts, in small letters and all there, meet every condition."""
+        for name, options in self.equals:
+            if told[name] not in options:
+                return False
+        for name, options in self.contains:
+            text = told[name]
+            for option in options:
+                if option in text:
+                    break
+            else:
+                return False
+        return True
+
+
+class Rules(Generic[Gives]):
+    """Rules in order, of which the first match decides; those that ask for a fact that is not there are passed over."""
+
+    def __init__(self, rules: tuple[Rule[Gives], ...]) -> None:
+        self.rules = rules
+        self.asked = frozenset[str]().union(*(rule.asks for rule in rules))
+        self.by_facts: dict[frozenset[str], tuple[Rule[Gives], ...]] = {}
+
+    def first(self, facts: Mapping[str, str]) -> Gives | None:
+        """Return what the first matching rule gives."""
+        told = {name: text.casefold() for name, text in facts.items() if text and name in self.asked}
+        for rule in self.answerable(frozenset(told)):
+            if rule.matches(told):
+                return rule.gives
+        return None
+
+    def answerable(self, names: frozenset[str]) -> tuple[Rule[Gives], ...]:
+        """Return the rules that ask for no other facts than these."""
+        rules = self.by_facts.get(names)
+        if rules is None:
+            rules = self.by_facts[names] = tuple(rule for rule in self.rules if rule.asks <= names)
+        return rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signatures:
-    """The rules of one harness, in order; the first match decides."""
+    """The rules of one harness."""
 
     versions: tuple[str, ...]
     ignored: frozenset[str]
-    session_rules: tuple[Rule, ...]
-    tool_rules: tuple[Rule, ...]
+    session_rules: Rules[SessionClass]
+    tool_rules: Rules[ToolResultClass]
     reset_pattern: re.Pattern[str] | None
 
     def session_class(self, facts: Mapping[str, str]) -> SessionClass | None:
         """Return the class that the facts of a failed session name."""
-        gives = first(self.session_rules, facts)
-        return SessionClass(gives) if gives else None
+        return self.session_rules.first(facts)
 
     def tool_class(self, facts: Mapping[str, str]) -> ToolResultClass | None:
         """Return the class that the facts of a failed tool call name."""
-        gives = first(self.tool_rules, facts)
-        return ToolResultClass(gives) if gives else None
-
-
-def first(rules: tuple[Rule, ...], facts: Mapping[str, str]) -> str:
-    """Return what the first matching rule gives, or nothing."""
-    return next((rule.gives for rule in rules if rule.matches(facts)), "")
+        return self.tool_rules.first(facts)
 
 
 @cache
@@ -62,22 +95,22 @@ def load_signatures(harness: str) -> Signatures:
     return Signatures(
         versions=tuple(table["versions"]),
         ignored=frozenset(table["ignored"]),
-        session_rules=tuple(read_rule(rule) for rule in table["session"]),
-        tool_rules=tuple(read_rule(rule) for rule in table["tool"]),
+        session_rules=Rules(tuple(read_rule(rule, SessionClass) for rule in table["session"])),
+        tool_rules=Rules(tuple(read_rule(rule, ToolResultClass) for rule in table["tool"])),
         reset_pattern=re.compile(pattern) if pattern else None,
     )
 
 
-def read_rule(table: Mapping[str, object]) -> Rule:
+def read_rule(table: Mapping[str, object], classes: type[Gives]) -> Rule[Gives]:
     """Read one rule of a signature file."""
     return Rule(
-        gives=cast("str", table["gives"]),
+        gives=classes(cast("str", table["gives"])),
         equals=read_options(table.get("equals", {})),
         contains=read_options(table.get("contains", {})),
     )
 
 
-def read_options(table: object) -> dict[str, tuple[str, ...]]:
+def read_options(table: object) -> Options:
     """Read the conditions of a rule: a fact's name and its accepted texts."""
     options = cast("Mapping[str, list[str]]", table)
-    return {name: tuple(text.casefold() for text in texts) for name, texts in options.items()}
+    return tuple((name, tuple(text.casefold() for text in texts)) for name, texts in options.items())
