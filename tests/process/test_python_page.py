@@ -1,4 +1,4 @@
-"""The programs on the page about Python run as they stand there."""
+"""The Python programs on the pages run as they stand there."""
 
 import os
 import re
@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+import workloop
+from workloop.driver.switches import order_stop
 from workloop.testing.gitrepo import scratch_repository
 
-PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+ROOT = Path(__file__).parents[2]
+PAGE, FRONT = ROOT / "docs" / "python.md", ROOT / "README.md"
 PROGRAMS = re.compile(r"```python\n(.*?)```", re.DOTALL)
 BOUND_SECONDS = 120
 AGENT = """#!/bin/sh
@@ -49,9 +52,9 @@ def project(tmp_path: Path, name: str, environment: dict[str, str]) -> Path:
     return repository.path
 
 
-def program(number: int) -> list[str]:
-    """Return how a program of the page is run."""
-    return [sys.executable, "-c", PROGRAMS.findall(PAGE.read_text("utf-8"))[number]]
+def program(number: int, page: Path = PAGE) -> list[str]:
+    """Return how a program of a page is run."""
+    return [sys.executable, "-c", PROGRAMS.findall(page.read_text("utf-8"))[number]]
 
 
 def test_program_for_one_project_does_what_the_page_says(tmp_path: Path, environment: dict[str, str]) -> None:
@@ -72,3 +75,13 @@ def test_program_for_several_projects_does_what_the_page_says(tmp_path: Path, en
     servers.write_text('{"mcpServers": {}}')
     servers.chmod(0o600)
     assert run(program(1), tmp_path, environment).strip() == "budget_spent"
+
+
+def test_program_on_the_front_page_obeys_orders_like_any_loop(
+    tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = project(tmp_path, "shop", environment)
+    monkeypatch.setenv("WORKLOOP_STATE", environment["WORKLOOP_STATE"])
+    driver = workloop.Driver(workloop.DriverConfig(work_dir=shop), "claude", workloop.open_queue(shop))
+    order_stop(driver.folder(), halt="the page is only read")
+    assert run(program(0, FRONT), tmp_path, environment).strip() == "halted"

@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import tomllib
 from enum import StrEnum
 from pathlib import Path
 
@@ -9,12 +10,16 @@ import pytest
 from generated_docs import PARTS, pages, refreshed, settings_keys
 from settings_meanings import MEANING
 
+from workloop.config.reading import read_loop
+from workloop.config.targets import read_targets
 from workloop.domain.campaign import CampaignState
 from workloop.domain.evidence import EvidenceKind
 from workloop.domain.grants import Grant
 from workloop.domain.item import Role, State
 from workloop.domain.lane import LaneState
+from workloop.domain.reader import Reader
 from workloop.domain.verdict import Outcome
+from workloop.interfaces.cli.invocation import GLOBALS
 from workloop.interfaces.cli.plan import ORDER, plan_of
 
 ROOT = Path(__file__).parents[2]
@@ -84,9 +89,23 @@ def shown_commands() -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("page", "words"), shown_commands())
 def test_a_shown_command_exists_with_its_options(page: str, words: str) -> None:
     name = next(name for length in (2, 1) if (name := " ".join(words.split()[:length])) in ORDER)
-    known = {flag for option in plan_of(name).options for flag in option.flags}
+    known = {flag for option in (*plan_of(name).options, *GLOBALS) for flag in option.flags}
     used = re.findall(r"(?<=\s)--[a-z-]+", re.sub(r'"[^"]*"', "", words))
     assert set(used) <= known
+
+
+def shown_settings() -> list[tuple[str, str]]:
+    """Return the page and text of each piece of a settings file that is shown."""
+    pieces = re.compile(r"```toml\n(.*?)```", re.DOTALL)
+    return [(page.name, text) for page in PAGES for text in pieces.findall(page.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize(("page", "text"), shown_settings())
+def test_shown_settings_are_taken_by_the_reader(page: str, text: str) -> None:
+    reader = Reader(tomllib.loads(text), page)
+    read_targets(reader.take("target") or {}, ROOT)
+    read_loop(reader, ROOT)
+    reader.done()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
