@@ -1,6 +1,7 @@
 """What the host asks of a repository, and how it merges and moves a reference without losing anything."""
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from workloop.domain.errors import Refusal
 from workloop.runner.git import ANY_FAILURE, PLAIN, YES_OR_NO, GitCall, GitError, RefMovedError, git, printables
 
 NO_COMMIT = "0" * 40
+SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 HEADS = "refs/heads/"
 OPERATIONS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG")
 
@@ -32,6 +34,14 @@ class RefMove(NamedTuple):
     expected: str
 
 
+class Place(NamedTuple):
+    """Where a work tree is: its root, the repository's directory, and the directory of its own HEAD and index."""
+
+    root: Path
+    common: Path
+    own: Path
+
+
 class Merge(NamedTuple):
     """The commit a merge made, or the paths that conflict."""
 
@@ -43,6 +53,18 @@ def commit_of(cwd: Path, name: str) -> str | None:
     """Return the full SHA of the commit a name stands for, or None."""
     found = git(cwd, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", call=ANY_FAILURE)
     return found.text if found.exit_code == 0 else None
+
+
+def commits_of(cwd: Path, *names: str) -> tuple[str | None, ...]:
+    """Return the full SHA of each name's commit, or None, in one question."""
+    return objects_of(cwd, *(f"{name}^{{commit}}" for name in names))
+
+
+def objects_of(cwd: Path, *names: str) -> tuple[str | None, ...]:
+    """Return the full SHA of what each name stands for, or None, in one question; no name holds a line break."""
+    asked = GitCall(stdin=os.fsencode("".join(f"{name}\n" for name in names)))
+    lines = git(cwd, "cat-file", "--batch-check=%(objectname)", call=asked).text.split("\n")
+    return tuple(line if SHA.fullmatch(line) else None for line in lines)
 
 
 def tree_of(cwd: Path, sha: str) -> str:
@@ -92,6 +114,18 @@ def hidden_paths(worktree: Path) -> tuple[str, ...]:
 def git_dir(worktree: Path) -> Path:
     """Return the directory that holds a worktree's own HEAD and index."""
     return Path(git(worktree, "rev-parse", "--absolute-git-dir").text)
+
+
+def place_of(worktree: Path) -> Place | None:
+    """Return where git finds a work tree, in one question, or None when there is none."""
+    asked = ("--show-toplevel", "--git-common-dir", "--absolute-git-dir")
+    found = git(worktree, "rev-parse", "--path-format=absolute", *asked, call=ANY_FAILURE)
+    if found.exit_code != 0:
+        return None
+    parts = found.text.split("\n")
+    if len(parts) != len(asked):  # a path holds a line break
+        parts = [git(worktree, "rev-parse", "--path-format=absolute", one).text for one in asked]
+    return Place(*(Path(os.path.realpath(part)) for part in parts))
 
 
 def common_dir(cwd: Path) -> Path:

@@ -7,7 +7,7 @@ from workloop.runner.git import git
 from workloop.runner.gitfacts import NO_COMMIT, commit_of, move_ref, reachable_from_refs, tree_of
 from workloop.runner.registry import Workspace
 from workloop.runner.repository import Repository
-from workloop.runner.snapshot import Skipped, take_snapshot
+from workloop.runner.snapshot import Skipped, Snapshot, take_snapshot
 from workloop.runner.workspace import require_workspace
 
 SALVAGE_REFS = "refs/workloop/salvage/"
@@ -43,18 +43,10 @@ def salvage(workspace: Workspace, *, reason: str) -> Salvage:
     require_workspace(workspace)
     snapshot = take_snapshot(workspace)
     head, ref = snapshot.head, workspace.salvage_ref
-    previous = commit_of(workspace.repo, ref)
-    if head is not None and tree_of(workspace.path, head) == snapshot.tree:
-        sha = None if reachable_from_refs(workspace.path, head) else head
-    elif previous and _holds(workspace, previous, snapshot.tree, head):
-        sha = previous
+    if head is not None and snapshot.unchanged and reachable_from_refs(workspace.path, head):
+        sha = None
     else:
-        parents = [name for parent in (head, previous) if parent for name in ("-p", parent)]
-        sha = git(workspace.path, "commit-tree", snapshot.tree, *parents, "-m", _message(workspace, reason)).text
-    if sha is not None and sha != previous:
-        move_ref(workspace.repo, ref, sha, previous or NO_COMMIT)
-        if commit_of(workspace.repo, ref) != sha:
-            raise IntegrityFault("SALVAGE_NOT_WRITTEN", f"{ref} does not hold what was written", ref=ref)
+        sha = _saved(workspace, snapshot, reason)
     return Salvage(
         ref=ref if sha else None,
         sha=sha,
@@ -62,6 +54,24 @@ def salvage(workspace: Workspace, *, reason: str) -> Salvage:
         skipped=snapshot.skipped,
         conflicts=snapshot.conflicts,
     )
+
+
+def _saved(workspace: Workspace, snapshot: Snapshot, reason: str) -> str:
+    """Put what nothing else holds on the side reference; returns its commit."""
+    head, ref = snapshot.head, workspace.salvage_ref
+    previous = commit_of(workspace.repo, ref)
+    if head is not None and snapshot.unchanged:
+        sha = head
+    elif previous and _holds(workspace, previous, snapshot.tree, head):
+        sha = previous
+    else:
+        parents = [name for parent in (head, previous) if parent for name in ("-p", parent)]
+        sha = git(workspace.path, "commit-tree", snapshot.tree, *parents, "-m", _message(workspace, reason)).text
+    if sha != previous:
+        move_ref(workspace.repo, ref, sha, previous or NO_COMMIT)
+        if commit_of(workspace.repo, ref) != sha:
+            raise IntegrityFault("SALVAGE_NOT_WRITTEN", f"{ref} does not hold what was written", ref=ref)
+    return sha
 
 
 def salvages(repository: Repository) -> tuple[Salvaged, ...]:

@@ -4,12 +4,13 @@ import os
 import re
 import stat
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from workloop.runner.git import GitCall, git, printable, printables
-from workloop.runner.gitfacts import commit_of, dirty_paths, tree_paths, unmerged_paths
+from workloop.runner.gitfacts import dirty_paths, objects_of, tree_paths, unmerged_paths
 from workloop.runner.registry import Workspace
 
 FILE_BYTES_MAX = 5 * 1024 * 1024
@@ -35,10 +36,11 @@ class Skipped(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """The work tree as a git tree over HEAD, without what was skipped or conflicts."""
+    """The work tree as a git tree over HEAD, without what was skipped or conflicts; `unchanged` when it is HEAD's."""
 
     head: str | None
     tree: str
+    unchanged: bool
     files: tuple[str, ...]
     skipped: tuple[Skipped, ...]
     conflicts: tuple[str, ...]
@@ -46,23 +48,32 @@ class Snapshot:
 
 def take_snapshot(workspace: Workspace) -> Snapshot:
     """Write the tracked and untracked, not ignored files of a worktree as a tree, through an index of its own."""
-    head = commit_of(workspace.path, "HEAD")
+    head, head_tree = objects_of(workspace.path, "HEAD^{commit}", "HEAD^{tree}")
     conflicts = set(unmerged_paths(workspace.path))
     with tempfile.TemporaryDirectory(prefix="workloop-index-") as folder:
         own = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
         git(workspace.path, "read-tree", head or "--empty", call=GitCall(env=own))
-        tracked = set(tree_paths(workspace.path, head)) if head else set[str]()
         dirty = [path for path in dirty_paths(workspace.path, call=GitCall(env=own)) if path not in conflicts]
+        tracked = set(tree_paths(workspace.path, head)) if head and dirty else set[str]()
         reasons = {path: _why_skip(workspace.path, path, is_tracked=path in tracked) for path in dirty}
         taken = [path for path in dirty if reasons[path] is None]
-        names = b"".join(os.fsencode(path) + b"\0" for path in taken)
-        words = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
-        git(workspace.path, *words, call=GitCall(env=own, stdin=names))
-        tree = git(workspace.path, "write-tree", call=GitCall(env=own)).text
+        tree = head_tree if head_tree and not taken else _write_tree(workspace, taken, GitCall(env=own))
     skipped = tuple(Skipped(printable(path), reason) for path, reason in sorted(reasons.items()) if reason)
     return Snapshot(
-        head=head, tree=tree, files=printables(taken), skipped=skipped, conflicts=printables(tuple(conflicts))
+        head=head,
+        tree=tree,
+        unchanged=tree == head_tree,
+        files=printables(taken),
+        skipped=skipped,
+        conflicts=printables(tuple(conflicts)),
     )
+
+
+def _write_tree(workspace: Workspace, taken: Sequence[str], call: GitCall) -> str:
+    names = b"".join(os.fsencode(path) + b"\0" for path in taken)
+    words = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+    git(workspace.path, *words, call=replace(call, stdin=names))
+    return git(workspace.path, "write-tree", call=call).text
 
 
 def _why_skip(root: Path, relative: str, *, is_tracked: bool) -> str | None:

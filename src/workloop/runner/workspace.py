@@ -14,14 +14,14 @@ from workloop.runner.gitfacts import (
     HEADS,
     NO_COMMIT,
     RefMove,
+    WorktreeEntry,
     commit_of,
-    common_dir,
-    git_dir,
+    commits_of,
     is_ancestor,
     merge_into,
     move_refs,
+    place_of,
     require_commit,
-    top_level,
     worktrees,
 )
 from workloop.runner.lineage import BRANCH_PREFIX, base_ref, branches_of
@@ -63,9 +63,9 @@ def make(repository: Repository, order: WorkspaceOrder) -> Workspace:
     with repository_lock(repository, "worktree"):
         if os.path.lexists(path):
             raise Conflict("WORKSPACE_EXISTS", f"{path} is already there", hint="go on in it, or remove it first")
-        _forget_missing(repository)
+        listed = _forget_missing(repository)
         plan = _plan(repository, order)
-        _free_branch(repository, plan.branch)
+        _free_branch(listed, plan.branch)
         workspace = _draft(repository, order, plan, path)
         write_record(workspace)
         _add_worktree(repository, workspace, plan.from_sha)
@@ -88,23 +88,23 @@ def attempt_path(repository: Repository, item_id: str, attempt: int) -> Path:
     return confined(repository, repository.folder("worktrees") / f"{require_item_id(item_id)}-{attempt}")
 
 
-def require_workspace(workspace: Workspace) -> None:
-    """Raise Refusal unless the folder still is the registered worktree of its repository."""
-    found = top_level(workspace.path) if workspace.path.is_dir() and not workspace.path.is_symlink() else None
-    if found != workspace.path or common_dir(workspace.path) != workspace.common_dir:
-        raise _misplaced(workspace, f"git finds {found or 'nothing'} there")
-    own = git_dir(workspace.path)
+def require_workspace(workspace: Workspace) -> Path:
+    """Return the folder's own git directory; raises Refusal unless it still is its repository's registered worktree."""
+    found = place_of(workspace.path) if workspace.path.is_dir() and not workspace.path.is_symlink() else None
+    if found is None or found.root != workspace.path or found.common != workspace.common_dir:
+        raise _misplaced(workspace, f"git finds {found.root if found is not None else 'nothing'} there")
+    own = found.own
     backlink = own / "gitdir"
     if own.parent != workspace.common_dir / "worktrees" or not backlink.is_file():
         raise _misplaced(workspace, f"it uses {own}, which is not a worktree's own directory")
     if Path(os.fsdecode(backlink.read_bytes()).strip()) != workspace.path / ".git":
         raise _misplaced(workspace, f"it uses the directory of another worktree, {own}")
+    return own
 
 
 def break_stale_locks(workspace: Workspace) -> tuple[Path, ...]:
     """Remove lock files a killed process left in this worktree and on its branch; call it once death is proven."""
-    require_workspace(workspace)
-    own = git_dir(workspace.path)
+    own = require_workspace(workspace)
     candidates = [own / "index.lock", own / "HEAD.lock"]
     candidates.append(workspace.common_dir / f"{HEADS}{workspace.branch}.lock")
     found = tuple(lock for lock in candidates if lock.is_file() and not lock.is_symlink())
@@ -156,19 +156,23 @@ def discard_worktree(repository: Repository, workspace: Workspace) -> None:
     drop_record(workspace)
 
 
-def _forget_missing(repository: Repository) -> None:
-    """Drop git's metadata of our own worktrees whose folders are gone; other people's are not ours to prune."""
+def _forget_missing(repository: Repository) -> list[WorktreeEntry]:
+    """Drop git's metadata of our own worktrees whose folders are gone, not of other people's; returns what is left."""
+    left: list[WorktreeEntry] = []
     for entry in worktrees(repository.path):
         path = Path(os.path.realpath(entry.path))
         if repository.state_dir in path.parents and not os.path.lexists(path):
             git(repository.path, "worktree", "remove", "--force", str(entry.path))
+        else:
+            left.append(entry)
+    return left
 
 
 def _plan(repository: Repository, order: WorkspaceOrder) -> _Plan:
     branch = order.branch or _known_branch(repository, order.item_id) or _new_branch(order)
-    tip = commit_of(repository.path, HEADS + branch)
-    recorded = commit_of(repository.path, base_ref(branch))
-    integration = integration_tip(repository)
+    names = (HEADS + branch, base_ref(branch), repository.integration_ref)
+    tip, recorded, integration = commits_of(repository.path, *names)
+    integration = integration or integration_tip(repository)
     needed = [require_commit(repository.path, sha) for sha in order.dependencies]
     start = require_commit(repository.path, order.start_sha) if order.start_sha else None
     if start is None and tip and tip != recorded and not is_ancestor(repository.path, tip, integration):
@@ -197,7 +201,8 @@ def _settle_start(repository: Repository, workspace: Workspace, plan: _Plan, ord
     """Merge what the base needs in the detached worktree; return the workspace with its true base and start."""
     if plan.base is not None:
         return workspace
-    base = _merge_all(workspace.path, plan.missing, f"Base of {order.item_id}: verified work that has not landed")
+    merges = f"Base of {order.item_id}: verified work that has not landed"
+    base = _merge_all(workspace.path, plan.missing, merges) if plan.missing else plan.from_sha
     if plan.start is None:
         return replace(workspace, base_sha=base, start_sha=base)
     git(workspace.path, "checkout", "--quiet", "--detach", plan.start)
@@ -236,9 +241,9 @@ def _move(repository: Repository, ref: str, new: str) -> RefMove:
     return RefMove(ref, new, commit_of(repository.path, ref) or NO_COMMIT)
 
 
-def _free_branch(repository: Repository, branch: str) -> None:
+def _free_branch(listed: Sequence[WorktreeEntry], branch: str) -> None:
     """Detach an earlier attempt's worktree from the branch; refuse when the branch is checked out by someone else."""
-    for entry in worktrees(repository.path):
+    for entry in listed:
         if entry.branch != branch or entry.head is None:
             continue
         record = read_record(Path(os.path.realpath(entry.path)))
