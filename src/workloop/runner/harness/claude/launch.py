@@ -4,17 +4,17 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 
 from workloop.domain.errors import Fault
 from workloop.runner.harness.claude.stream import ClaudeReader, Identity
+from workloop.runner.harness.cli import CliConfig, CliHarness
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
-from workloop.runner.signatures import load_signatures
 
 KIND = "claude"
 ROOT = 0
@@ -49,22 +49,19 @@ class ClaudePermissions(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClaudeConfig:
+class ClaudeConfig(CliConfig):
     """The operator's choices; own needs home_dir, which is kept so that sessions can be resumed."""
 
     name: str = KIND
-    binary: str | None = None
     permissions: ClaudePermissions = ClaudePermissions.LISTED
     home: ClaudeHome = ClaudeHome.OPERATOR
-    home_dir: Path | None = None
     tools: tuple[str, ...] = ()
-    extra_args: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-class ClaudeHarness:
+class ClaudeHarness(CliHarness[ClaudeConfig]):
     """Claude Code in print mode with a line of JSON per event."""
 
+    kind = KIND
     capabilities = Capabilities(
         reports_cost=True,
         reports_reset=True,
@@ -77,26 +74,13 @@ class ClaudeHarness:
         final_text=True,
     )
 
-    def __init__(self, config: ClaudeConfig) -> None:
-        self.config = config
-
-    @property
-    def name(self) -> str:
-        """Return the configured name."""
-        return self.config.name
-
-    @property
-    def tested_versions(self) -> tuple[str, ...]:
-        """Return the versions whose recordings the rules were read from."""
-        return load_signatures(KIND).versions
-
-    def version_command(self, environment: Mapping[str, str]) -> tuple[str, ...]:
-        """Return what prints the CLI's version; raises Fault when it is not installed."""
-        return (find_binary(self.config.binary, environment.get("PATH")), "--version")
+    def program(self, environment: Mapping[str, str]) -> str:
+        """Find the CLI."""
+        return find_binary(self.config.binary, environment.get("PATH"))
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Write the private MCP file and build the command line."""
-        binary = find_binary(self.config.binary, request.environment.get("PATH"))
+        binary = self.program(request.environment)
         argv = (
             binary,
             *("-p", "--output-format", "stream-json", "--verbose"),
@@ -119,7 +103,7 @@ class ClaudeHarness:
             resume_id=request.resume_id,
             started_at=request.started_at,
         )
-        return ClaudeReader(identity, load_signatures(KIND))
+        return ClaudeReader(identity, self.signatures)
 
     def permission_args(self, request: LaunchRequest) -> tuple[str, ...]:
         """Offer and allow a fixed list and deny the rest; a verifier also ignores the settings of the work dir."""

@@ -1,13 +1,14 @@
 """How the Codex CLI is started for one session, in either of its two ways."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 
 from workloop import __version__
 from workloop.domain.errors import Fault
+from workloop.runner.harness.cli import CliConfig, CliHarness
 from workloop.runner.harness.codex.appserver import AppServerReader
 from workloop.runner.harness.codex.dialogue import Opening
 from workloop.runner.harness.codex.execmode import ExecReader
@@ -17,7 +18,6 @@ from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.harness.starting import find_program, fitting_prompt, own_home
-from workloop.runner.signatures import Signatures, load_signatures
 
 KIND = "codex"
 BEARER_VARIABLE = "WORKLOOP_CODEX_TOKEN"
@@ -40,21 +40,18 @@ class CodexSandbox(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CodexConfig:
+class CodexConfig(CliConfig):
     """The operator's choices; home_dir is a home of the sessions' own, kept so that they can be resumed."""
 
     name: str = KIND
-    binary: str | None = None
-    home_dir: Path | None = None
     mode: CodexMode = CodexMode.APP_SERVER
     sandbox: CodexSandbox = CodexSandbox.FULL
-    extra_args: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-class CodexHarness:
+class CodexHarness(CliHarness[CodexConfig]):
     """Codex without a person."""
 
+    kind = KIND
     capabilities = Capabilities(
         reports_reset=True,
         resumes=True,
@@ -64,31 +61,13 @@ class CodexHarness:
         final_text=True,
     )
 
-    def __init__(self, config: CodexConfig) -> None:
-        self.config = config
-
-    @property
-    def name(self) -> str:
-        """Return the configured name."""
-        return self.config.name
-
-    @property
-    def signatures(self) -> Signatures:
-        """Return the rules of this program."""
-        return load_signatures(KIND)
-
-    @property
-    def tested_versions(self) -> tuple[str, ...]:
-        """Return the versions whose recordings the rules were read from."""
-        return self.signatures.versions
-
-    def version_command(self, environment: Mapping[str, str]) -> tuple[str, ...]:
-        """Return what prints the CLI's version; raises Fault when it is not installed."""
-        return (find_binary(self.config, environment.get("PATH")), "--version")
+    def program(self, environment: Mapping[str, str]) -> str:
+        """Find the CLI."""
+        return find_binary(self.config, environment.get("PATH"))
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Write the brief and the token, and build the command line; raises Fault for servers that cannot be joined."""
-        binary = find_binary(self.config, request.environment.get("PATH"))
+        binary = self.program(request.environment)
         write_private(request.session_dir / "brief.md", request.prompt)
         env = self.environment(request)
         settings = settings_of(request, self.config.sandbox)

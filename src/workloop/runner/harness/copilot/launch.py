@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from workloop.runner.harness.cli import CliConfig, CliHarness
 from workloop.runner.harness.copilot.stream import CopilotReader
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.harness.starting import find_program, fitting_prompt, own_home
-from workloop.runner.signatures import load_signatures
 
 KIND = "copilot"
 PROGRAMS = ("copilot", "copilot-linux-x64")
@@ -30,23 +30,20 @@ FIXED_ARGUMENTS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CopilotConfig:
+class CopilotConfig(CliConfig):
     """The operator's choices; home_dir gives sessions a home of their own, which is kept so that they can be resumed.
 
     denied_tools are patterns of the CLI's own kind, such as shell(git push); a verifier is denied writing as well.
     """
 
     name: str = KIND
-    binary: str | None = None
-    home_dir: Path | None = None
     denied_tools: tuple[str, ...] = ()
-    extra_args: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-class CopilotHarness:
+class CopilotHarness(CliHarness[CopilotConfig]):
     """Copilot's prompt mode with a line of JSON per event; with a provider of one's own it reports no tokens."""
 
+    kind = KIND
     capabilities = Capabilities(
         reports_reset=True,
         resumes=True,
@@ -55,23 +52,6 @@ class CopilotHarness:
         observes_claims=True,
         final_text=True,
     )
-
-    def __init__(self, config: CopilotConfig) -> None:
-        self.config = config
-
-    @property
-    def name(self) -> str:
-        """Return the configured name."""
-        return self.config.name
-
-    @property
-    def tested_versions(self) -> tuple[str, ...]:
-        """Return the versions whose recordings the rules were read from."""
-        return load_signatures(KIND).versions
-
-    def version_command(self, environment: Mapping[str, str]) -> tuple[str, ...]:
-        """Return what prints the CLI's version; raises Fault when it is not installed."""
-        return (self.program(environment), "--version")
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Write the private MCP file and build the command line; the session gets our id, or keeps its own."""
@@ -94,7 +74,7 @@ class CopilotHarness:
         """Make a fresh reader for the session's output."""
         return CopilotReader(
             request.session_id,
-            load_signatures(KIND),
+            self.signatures,
             server=SERVER_NAME if request.endpoint else "",
             resume_id=request.resume_id or request.session_id,
         )

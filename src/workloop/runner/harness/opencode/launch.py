@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from workloop.runner.harness.cli import CliConfig, CliHarness
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers, operator_servers
 from workloop.runner.harness.opencode.stream import OpencodeReader
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.harness.starting import find_program, own_home, reading
-from workloop.runner.signatures import load_signatures
 
 KIND = "opencode"
 SERVERS_KEY = "mcp"
@@ -44,7 +44,7 @@ WORKER_PERMISSIONS: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpencodeConfig:
+class OpencodeConfig(CliConfig):
     """The operator's choices; home_dir gives sessions a home of their own, which is kept so that they can be resumed.
 
     permissions are added to those of the adapter, under the names that opencode has for them; a verifier's ban on
@@ -52,16 +52,13 @@ class OpencodeConfig:
     """
 
     name: str = KIND
-    binary: str | None = None
-    home_dir: Path | None = None
     permissions: Mapping[str, str] = field(default_factory=dict[str, str])
-    extra_args: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-class OpencodeHarness:
+class OpencodeHarness(CliHarness[OpencodeConfig]):
     """opencode's run command with a line of JSON per event; it has no cap on turns that holds."""
 
+    kind = KIND
     capabilities = Capabilities(
         reports_cost=True,
         reports_reset=True,
@@ -71,23 +68,6 @@ class OpencodeHarness:
         observes_claims=True,
         final_text=True,
     )
-
-    def __init__(self, config: OpencodeConfig) -> None:
-        self.config = config
-
-    @property
-    def name(self) -> str:
-        """Return the configured name."""
-        return self.config.name
-
-    @property
-    def tested_versions(self) -> tuple[str, ...]:
-        """Return the versions whose recordings the rules were read from."""
-        return load_signatures(KIND).versions
-
-    def version_command(self, environment: Mapping[str, str]) -> tuple[str, ...]:
-        """Return what prints the CLI's version; raises Fault when it is not installed."""
-        return (self.program(environment), "--version")
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Write the session's private configuration and build the command line.
@@ -113,7 +93,7 @@ class OpencodeHarness:
         own = (SERVER_NAME,) if request.endpoint else ()
         servers = (*own, *operator_servers(request.mcp_config, SERVERS_KEY, harness=self.name))
         return OpencodeReader(
-            request.session_id, load_signatures(KIND), servers=servers, own=SERVER_NAME, resume_id=request.resume_id
+            request.session_id, self.signatures, servers=servers, own=SERVER_NAME, resume_id=request.resume_id
         )
 
     def program(self, environment: Mapping[str, str]) -> str:

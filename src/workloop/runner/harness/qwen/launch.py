@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from workloop.runner.harness.cli import CliConfig, CliHarness
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers, operator_servers
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.harness.qwen.stream import QwenReader
 from workloop.runner.harness.starting import find_program, fitting_prompt, own_home
-from workloop.runner.signatures import load_signatures
 
 KIND = "qwen"
 SERVERS_KEY = "mcpServers"
@@ -32,7 +32,7 @@ FIXED_ENVIRONMENT: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QwenConfig:
+class QwenConfig(CliConfig):
     """The operator's choices; home_dir gives sessions a home of their own, which is kept so that they can be resumed.
 
     auth_type is the CLI's name for the provider; retries are its own tries of a refused model call, which without a
@@ -40,18 +40,15 @@ class QwenConfig:
     """
 
     name: str = KIND
-    binary: str | None = None
-    home_dir: Path | None = None
     auth_type: str = ""
     retries: int = 3
     excluded_tools: tuple[str, ...] = ()
-    extra_args: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-class QwenHarness:
+class QwenHarness(CliHarness[QwenConfig]):
     """Qwen Code in headless mode with a line of JSON per event."""
 
+    kind = KIND
     capabilities = Capabilities(
         resumes=True,
         turn_cap=True,
@@ -60,23 +57,6 @@ class QwenHarness:
         observes_claims=True,
         final_text=True,
     )
-
-    def __init__(self, config: QwenConfig) -> None:
-        self.config = config
-
-    @property
-    def name(self) -> str:
-        """Return the configured name."""
-        return self.config.name
-
-    @property
-    def tested_versions(self) -> tuple[str, ...]:
-        """Return the versions whose recordings the rules were read from."""
-        return load_signatures(KIND).versions
-
-    def version_command(self, environment: Mapping[str, str]) -> tuple[str, ...]:
-        """Return what prints the CLI's version; raises Fault when it is not installed."""
-        return (self.program(environment), "--version")
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Write the session's private files and build the command line."""
@@ -99,7 +79,7 @@ class QwenHarness:
         """Make a fresh reader for the session's output."""
         return QwenReader(
             request.session_id,
-            load_signatures(KIND),
+            self.signatures,
             server=SERVER_NAME if request.endpoint else "",
             resume_id=request.resume_id,
         )
