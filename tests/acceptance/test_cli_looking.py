@@ -241,6 +241,13 @@ def test_why_the_loop_has_stopped_or_was_killed(project: Project, journal: Sqlit
     assert project.ask("why", "--loop")["state"] == "running", "what cannot be known is not called dead"
 
 
+def test_why_the_loop_is_halted_names_what_lifts_the_halt(project: Project, journal: SqliteJournal) -> None:
+    number = journal.run_begin(pid=2**22 + 1, host=os.uname().nodename, version="1", at=at(0))
+    journal.run_end(number, reason="halted", detail="it is halted: the disk", at=at(9))
+    told = project.ask("why", "--loop")["reasons"][0]
+    assert (told["code"], told["unblock"]) == ("HALTED", "workloop resume --halted, then workloop run")
+
+
 def test_why_a_target_waits(project: Project, journal: SqliteJournal) -> None:
     skip = Decision(
         subject=TARGET, verb=Verb.SKIP, code="backed_off", message="3 fruitless", unblock="answer", wakes_at=at(9)

@@ -23,6 +23,7 @@ from workloop.store.journal.port import JournalReading
 Answer = dict[str, Any]
 CANDIDATES_SHOWN = 5
 RATED_MOST = 5_000
+HALTED = "halted"
 
 
 def text_or_none(at: Instant | None) -> str | None:
@@ -162,7 +163,8 @@ def ended_reason(run: RunRow | None) -> dict[str, str]:
         told = f"run {run.number} began at {to_text(run.began_at)} and its process {run.pid} is gone"
         return reason("KILLED", told, "workloop run takes up what it left")
     words = f"run {run.number} ended at {to_text(run.ended_at)}: {run.reason.replace('_', ' ')}"
-    return reason(run.reason.upper(), words + (f"; {run.detail}" if run.detail else ""), "workloop run")
+    unblock = "workloop resume --halted, then workloop run" if run.reason == HALTED else "workloop run"
+    return reason(run.reason.upper(), words + (f"; {run.detail}" if run.detail else ""), unblock)
 
 
 def decision_reason(row: DecisionRow) -> dict[str, str]:
