@@ -149,6 +149,9 @@ class Overseer:
         self.asked += 1
         return self.refuses
 
+    def enter(self, gate: GateKey) -> Admission:
+        return self.admission(gate)
+
     def admission(self, gate: GateKey) -> Admission:
         """Close the gates that the test closed."""
         return Admission(entry=Entry.WAIT if gate in self.closed else Entry.GO)

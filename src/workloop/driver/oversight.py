@@ -37,6 +37,10 @@ class Oversight(Protocol):
         """Say whether a session may start behind a gate now, and when to ask again."""
         ...
 
+    def enter(self, gate: GateKey) -> Admission:
+        """Say whether a session may start behind a gate that the scheduler did not choose; one that is due is tried."""
+        ...
+
     def began(self, session: SessionFacts) -> None:
         """Take note of a session that is about to start."""
         ...
@@ -58,6 +62,10 @@ class Unwatched:
         return ""
 
     def admission(self, gate: GateKey) -> Admission:
+        """Let it start."""
+        return Admission(entry=Entry.GO)
+
+    def enter(self, gate: GateKey) -> Admission:
         """Let it start."""
         return Admission(entry=Entry.GO)
 

@@ -213,6 +213,9 @@ async def test_stop_or_closed_account_is_heeded_between_phases_and_the_review_co
     assert bench.named("seam")[0]["phase"] == "review"
     bench.overseer.refuses = ""
     bench.overseer.closed.clear()
+    if why == "limit":
+        assert not bench.claimable()
+    await let_pass(900)
     await bench.attempt()
     assert bench.overseer.began_[1].phase == "review"
     assert bench.ends() == ["infra", "complete"]

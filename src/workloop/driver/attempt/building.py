@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workloop.config import PhaseConfig
+from workloop.domain.clock import Instant
 from workloop.domain.errors import Conflict, Refusal
 from workloop.domain.ids import Fence, ItemId, id_number, id_text
 from workloop.domain.item import Item, State
@@ -67,15 +68,16 @@ async def share_out(project: Project, kit: SessionKit, lease: Lease, before: Bef
     phases = phases_of(kit, lease.held.role, before.hint)
     for number, phase in enumerate(phases):
         own, last = kit_for(kit, phase), number == len(phases) - 1
+        if number or own.gate != kit.gate:
+            why, later = seam_hindrance(own, lease, project.now())
+            if why:
+                return await stop_at_seam(project, lease, phase, why, later)
         begun_at = await run_sync(witness_of(lease).tip)
         ended = await work_on(project, own, lease, phase, before if number == 0 else Before(), last=last)
         if last and ended.kind is EndClass.CLEAN and own.harness.capabilities.hands_in_head:
             await hand_in(project, lease)
         if last or not await run_sync(ended_well, ended, lease, begun_at=begun_at):
             return await conclude(project, own, lease, ended)
-        why = seam_hindrance(kit_for(kit, phases[number + 1]), lease)
-        if why:
-            return await stop_at_seam(project, lease, phases[number + 1], why)
     return None
 
 
@@ -101,21 +103,23 @@ def first_turn(kit: SessionKit, words: Words, phase: PhaseConfig, hint: Hint | N
     return Turn(prompt=words.go_on, resume_id=hint.resume_id, after=hint.session, vain=hint.vain)
 
 
-async def stop_at_seam(project: Project, lease: Lease, phase: PhaseConfig, why: str) -> Hint | None:
-    """Give the claim back between two phases; the next attempt begins with the one that was to come."""
+async def stop_at_seam(
+    project: Project, lease: Lease, phase: PhaseConfig, why: str, later: Instant | None
+) -> Hint | None:
+    """Give the claim back before a phase; the next attempt begins with it, not before its agent may be asked again."""
     if lease.lost or await settled(project, lease):
         return None
     project.tell("seam", {"key": lease.held.key, "phase": phase.name, "detail": why})
     lease.note(hint_notes(Hint(phase=phase.name)))
     lease.ending = True
-    await insist(project, lease, release_at_seam, project, lease, f"before {phase.name}: {why}")
+    await insist(project, lease, release_at_seam, project, lease, f"before {phase.name}: {why}", later)
     return None
 
 
-def release_at_seam(project: Project, lease: Lease, reason: str) -> None:
+def release_at_seam(project: Project, lease: Lease, reason: str, later: Instant | None) -> None:
     """Release a claim that nobody failed; one that ended meanwhile is left alone."""
     try:
-        release_infra(project, lease.held, reason, None, queue_of(project, lease))
+        release_infra(project, lease.held, reason, later, queue_of(project, lease))
     except Refusal as refused:
         project.tell("refused", {"key": lease.held.key, "error": str(refused)})
 

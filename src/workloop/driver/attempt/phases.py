@@ -4,13 +4,15 @@ from dataclasses import replace
 from typing import Final
 
 from workloop.config import PhaseConfig
-from workloop.driver.attempt.attempt import hindrance
+from workloop.domain.clock import Instant
+from workloop.domain.gate import MINUTE_US, Entry
 from workloop.driver.attempt.hints import Hint
 from workloop.driver.attempt.holding import Lease
 from workloop.driver.attempt.outcomes import ORDERLY, EndClass, trusted
 from workloop.driver.attempt.starting import Ended
 from workloop.driver.project import SessionKit
 
+SHUT_AGAIN_US: Final = 15 * MINUTE_US
 WHOLE: Final = PhaseConfig(name="")
 """The one phase of an item that is not shared out: the brief is the one of its role."""
 
@@ -27,9 +29,10 @@ def phases_of(kit: SessionKit, role: str, hint: Hint | None) -> tuple[PhaseConfi
 def kit_for(kit: SessionKit, phase: PhaseConfig) -> SessionKit:
     """Return what a phase's sessions are started with: its own agent and tier, and its own bounds.
 
-    A phase that names no harness has the loop's own, whichever agent the phase before it had.
+    A phase that names no harness has the one that began the item, whichever agent the phase before it had.
     """
     own = kit.crew(phase.harness, phase.tier) if kit.crew is not None and phase.name else kit
+    own = replace(own, others=() if phase.harness else kit.others)
     if phase.turns_max is not None:
         own = replace(own, turns_max=phase.turns_max)
     if phase.wall_seconds is not None:
@@ -52,6 +55,17 @@ def ended_well(ended: Ended, lease: Lease, *, begun_at: str) -> bool:
     return witness.workshop.advanced(witness.tree, since)
 
 
-def seam_hindrance(kit: SessionKit, lease: Lease) -> str:
-    """Return why the next phase may not begin now: a stop, a pause, a budget, or its own agent's limit."""
-    return hindrance(kit, lease)
+def seam_hindrance(kit: SessionKit, lease: Lease, now: Instant) -> tuple[str, Instant | None]:
+    """Return why a phase may not begin now, nothing when it may, and when its agent's gate is to be asked again.
+
+    One that only a person or another session can open is asked again a little later.
+    """
+    if lease.stop.requested.is_set():
+        return lease.stop.reason, None
+    asked = kit.oversight.may_go_on()
+    if asked:
+        return asked, None
+    found = kit.oversight.enter(kit.gate)
+    if found.entry is Entry.GO:
+        return "", None
+    return f"{kit.gate} is closed", max(found.at or now, Instant(now + SHUT_AGAIN_US))

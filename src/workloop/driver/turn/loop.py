@@ -355,7 +355,7 @@ class Loop:
         seconds = self.parts.options.idle_poll_seconds
         if any(site.landings is not None and site.landings.waiting for site in self.parts.sites):
             seconds = min(seconds, LAND_AGAIN_SECONDS)
-        if self.parts.options.sessions_host is not None:
+        if not self.host_free():
             seconds = min(seconds, HOST_SECONDS)
         waits = [site.look_at - anyio.current_time() for site in self.parts.sites if site.failed is not None]
         return min([seconds, *(max(RETRY_SECONDS, wait) for wait in waits)])

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from workloop.domain.availability import excused
 from workloop.domain.clock import Clock, Instant
-from workloop.domain.gate import Admission, GateKey, Seen, seen
+from workloop.domain.gate import Admission, Entry, GateKey, Seen, seen
 from workloop.domain.journal import SessionRow, ended_row
 from workloop.domain.rates import Ended, Population
 from workloop.domain.session import SessionClass, SessionEvent, SessionReport, Started, Text, ToolCall
@@ -39,6 +39,16 @@ class Watch:
     def admission(self, gate: GateKey) -> Admission:
         """Say whether a session may start behind a gate now, and when to ask again; what is being tried by it may."""
         return self.desk.gates.admission(gate, self.desk.now())
+
+    def enter(self, gate: GateKey) -> Admission:
+        """Let a phase's own agent be tried by its session when that is due and this attempt tries nothing else."""
+        found = self.admission(gate)
+        shut_by = found.by.key if found.by is not None else gate
+        if found.entry is not Entry.PROBE or (self.work.tries is not None and not self.work.told):
+            return found
+        self.work.tries, self.work.told = shut_by, False
+        self.desk.gates.trying(shut_by, self.desk.now())
+        return Admission(entry=Entry.GO, by=found.by)
 
     def began(self, session: SessionFacts, *, probe: bool = False) -> None:
         """Keep a session's record at its start."""
