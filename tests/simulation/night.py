@@ -5,27 +5,19 @@ from pathlib import Path
 
 import anyio
 from anyio.abc import TaskGroup
-from checkers import SLUG, Checkers
-from simagent import SimEndpoint, SimHarness, SimRunner, Stage
-from simworkshop import Origin, SimWorkshop, Tree
+from auditor import Auditor
+from books import Books, CountedLoop, SimJournal, check_journal
+from checkers import Backlog, fail
+from faults import Faults
+from hosting import Hosting
+from scenario import Scenario, campaign, scenario, tracker
+from simworkshop import Origin
+from stage import Record, Stage
 from workload import Workload
-from world import Host, HostDead, Life, LifeStore, World, changed_in_virtual_time
+from world import Host, HostDead, Life, World
 
-from workloop.config import PhaseConfig
-from workloop.domain.campaign import CampaignSettings, Landing
 from workloop.domain.clock import SECOND_US
-from workloop.domain.contract import Contract
-from workloop.domain.gate import GateKey
-from workloop.domain.item import Verification
-from workloop.domain.suspension import Reading
 from workloop.driver.control import Control
-from workloop.driver.project import Project, SessionKit
-from workloop.driver.report import LoopOptions
-from workloop.driver.target import Target
-from workloop.driver.turn.desk import LoopParts
-from workloop.driver.turn.loop import Loop
-from workloop.driver.turn.site import Site
-from workloop.runner.watch import SessionLimits
 from workloop.service.call import Queue
 from workloop.service.campaigns import create_campaign
 from workloop.testing.clocks import SeededIds
@@ -33,17 +25,8 @@ from workloop.testing.clocks import SeededIds
 FAULTY_SECONDS = 4 * 3600.0
 CALM_SECONDS = 8 * 3600.0
 LOOK_SECONDS = 600.0
-LANDINGS = (Landing.NONE, Landing.LOCAL_MERGE)
-PHASES = (PhaseConfig(name="implement"), PhaseConfig(name="review"))
-
-
-def settings(landing: Landing) -> CampaignSettings:
-    """Return a campaign in which everything is verified by host and session."""
-    return CampaignSettings(
-        landing=landing,
-        boundaries={"spend-money": "May this cost money?"},
-        defaults=Contract(title="", objective="", verification=Verification.BOTH, boundaries=("spend-money",)),
-    )
+PARALLEL = 2
+FOREIGN = "tracker"
 
 
 @dataclass
@@ -52,71 +35,121 @@ class Night:
 
     seed: int
     folder: Path
+    kind: Scenario = field(init=False)
     world: World = field(init=False)
-    told: list[str] = field(default_factory=list[str])
+    stage: Stage = field(init=False)
+    backlogs: dict[str, Backlog] = field(default_factory=dict[str, Backlog])
+    hosts: dict[str, Host] = field(default_factory=dict[str, Host])
+    books: dict[str, Books] = field(default_factory=dict[str, Books])
+    lives: dict[str, Life] = field(default_factory=dict[str, Life])
+    running: dict[str, Control] = field(default_factory=dict[str, Control])
 
     async def run(self) -> None:
         """Play the night and check it."""
-        self.world = world = World(self.seed, self.folder)
-        chance = world.chance
-        create_campaign(world.store, SLUG, settings(chance.choice(LANDINGS)))
-        self.phases = PHASES if chance.random() < 0.3 else ()
-        self.origin = Origin(world)
-        self.stage = Stage(world, self.origin)
-        queue = Queue(store=world.store, ids=SeededIds(self.seed + 1), slug=SLUG)
-        self.people = Workload(world, self.stage, queue)
-        self.checkers = Checkers(world, self.stage, queue)
-        self.hosts = [
-            Host(world, name, skew_us=round(chance.uniform(-300, 300) * SECOND_US)) for name in ("east", "west")
-        ]
-        self.trees: dict[str, dict[Path, Tree]] = {host.name: {} for host in self.hosts}
-        self.lives: dict[str, Life] = {}
-        self.controls: dict[str, Control] = {}
+        self.set_up()
         async with anyio.create_task_group() as group:
-            for host in self.hosts:
+            for host in self.hosts.values():
                 self.start(group, host)
             group.start_soon(self.look_now_and_then)
-            group.start_soon(self.befall, group)
-            await self.people.live(FAULTY_SECONDS)
+            group.start_soon(Faults(self, group).befall, FAULTY_SECONDS)
+            async with anyio.create_task_group() as people:
+                for backlog in self.backlogs.values():
+                    people.start_soon(backlog.people.live, FAULTY_SECONDS)
             await anyio.sleep_until(FAULTY_SECONDS + LOOK_SECONDS)
             await self.calm(group)
             group.cancel_scope.cancel()
-        self.checkers.settled()
+        self.settled()
+
+    def set_up(self) -> None:
+        """Make the world of this seed."""
+        self.kind = scenario(self.seed)
+        self.world = world = World(self.seed, self.folder)
+        world.note(f"-- {self.kind}")
+        self.stage = Stage(world)
+        for name in ("east", "west"):
+            self.hosts[name] = Host(world, name, skew_us=self.skew(), journal=SimJournal())
+            self.books[name] = Books(name)
+        for slug in self.kind.slugs:
+            create_campaign(world.store, slug, campaign(self.kind.landing))
+            self.backlogs[slug] = self.backlog(slug, Origin(world))
+        if self.kind.foreign:
+            create_campaign(world.store, FOREIGN, tracker())
+            self.backlogs[FOREIGN] = self.backlog(FOREIGN, None)
+        if world.chance.random() < 0.3:
+            part = world.chance.choice(["braggart", "blip", "handoff", "transient"])
+            self.stage.stubborn = {f"item-{number}": part for number in (0, 3)}
+        self.auditor = Auditor(world, self.stage, self.backlogs, self.lives, PARALLEL, self.kind.hours)
+        self.stage.begun, self.stage.over = self.auditor.begun, self.auditor.over
+
+    def backlog(self, slug: str, origin: Origin | None) -> Backlog:
+        """Make a campaign's people and checkers."""
+        queue = Queue(store=self.world.store, ids=SeededIds(self.seed + len(self.backlogs) + 1), slug=slug)
+        people = Workload(self.world, self.stage, queue, checks=origin is not None)
+        made = Backlog(self.world, self.stage, slug, queue, people, origin, self.kind.releaser, self.hosts)
+        made.trees = {name: {} for name in self.hosts}
+        return made
 
     def skew(self) -> int:
         """Draw how wrong a clock is."""
-        return round(self.world.chance.uniform(-300, 300) * SECOND_US)
+        most = self.kind.skew_seconds
+        return round(self.world.chance.uniform(-most, most) * SECOND_US)
+
+    def settled(self) -> None:
+        """Check what must be true when everything is over."""
+        broken = [f"sessions are left: {self.stage.live}"] if self.stage.live else []
+        for backlog in self.backlogs.values():
+            broken += backlog.settled() + backlog.told_nothing() + backlog.expired_for_nothing()
+        broken += self.auditor.settled()
+        for name, host in self.hosts.items():
+            assert isinstance(host.journal, SimJournal)
+            broken += self.books[name].check()
+            broken += check_journal(name, host.journal, self.stage, self.kind.bystanders)
+            if self.lives[name].slots.holders():
+                broken.append(f"{name} kept places for sessions: {self.lives[name].slots.holders()}")
+        if broken:
+            fail(self.world, "; ".join(broken))
 
     async def calm(self, group: TaskGroup) -> None:
         """End the faults, let the loops finish, and drain them."""
         self.world.note("-- calm")
-        for host in self.hosts:
-            host.cut_off_until = 0.0
-            if host.name not in self.lives:
+        self.stage.quiet = True
+        for host in self.hosts.values():
+            host.cut_off_until = host.unwritable_until = 0.0
+            host.lost_answers = 0
+            if host.name not in self.running:
                 self.start(group, host)
         end = anyio.current_time() + CALM_SECONDS
         while anyio.current_time() < end:
-            self.people.mend_everything()
-            for control in self.controls.values():
-                control.opened("")
+            self.mend_everything()
             await anyio.sleep(3600.0)
-        for control in self.controls.values():
-            control.drain()
-        while self.lives:
+        for name in list(self.running):
+            self.drain(name)
+        while self.running:
             await anyio.sleep(LOOK_SECONDS)
+
+    def mend_everything(self) -> None:
+        """Let people do all that only people can."""
+        for account in self.stage.accounts.values():
+            account.limited_until = account.locked_until = account.flaps_until = None
+        for backlog in self.backlogs.values():
+            backlog.people.mend_everything()
+        self.auditor.opened_at = anyio.current_time()
+        for control in self.running.values():
+            control.opened("")
 
     def start(self, group: TaskGroup, host: Host) -> None:
         """Start a loop on a host."""
         host.lives += 1
         life = self.lives[host.name] = Life(host, host.lives)
         self.world.note(f"{host.name} starts life {life.number}")
-        group.start_soon(self.live, life)
+        control = self.running[host.name] = Control()
+        group.start_soon(self.live, life, control)
 
-    async def live(self, life: Life) -> None:
+    async def live(self, life: Life, control: Control) -> None:
         """Run one loop until it ends or dies."""
-        control = self.controls[life.name] = Control()
         try:
-            report = await Loop(self.parts(life), control).run()
+            parts = Hosting(self, life).parts()
+            report = await CountedLoop(parts, control, self.books[life.name], self.world).run()
             self.world.note(f"{life.name} ended: {report.reason} {report.detail}")
         except BaseExceptionGroup as several:
             died, rest = several.split(HostDead)
@@ -125,111 +158,38 @@ class Night:
         except HostDead:
             pass
         finally:
-            if self.lives.get(life.name) is life:
-                del self.lives[life.name]
+            if self.running.get(life.name) is control:
+                del self.running[life.name]
 
-    def ids(self, life: Life, use: int) -> SeededIds:
-        """Return a source of ids that nobody else draws from."""
-        place = [host.name for host in self.hosts].index(life.name)
-        return SeededIds(((self.seed * 10 + place) * 1000 + life.number) * 10 + use + 100)
+    def drain(self, name: str) -> None:
+        """Stop a loop politely."""
+        self.lives[name].draining_since = anyio.current_time()
+        self.running[name].drain()
 
-    def parts(self, life: Life) -> LoopParts:
-        """Put a loop together from the simulated ports."""
-        queue = Queue(store=LifeStore(life), ids=self.ids(life, 0), slug=SLUG)
-        endpoint = SimEndpoint(life)
-        shop = SimWorkshop(life, self.origin, self.trees[life.name])
-        runner = SimRunner(life, self.stage, shop, endpoint)
-
-        def tell(kind: str, facts: object) -> None:
-            life.require()
-            if kind not in ("agent", "session", "ended", "claimed"):
-                self.world.note(f"{life.name} {kind} {facts}")
-
-        project = Project(
-            queue=queue,
-            workshop=shop,
-            folder=self.folder / life.name,
-            clock=life,
-            ids=self.ids(life, 1),
-            tell=tell,
-            principal="loop",
-        )
-        kits: dict[GateKey, SessionKit] = {}
-        for name in ("one", "two"):
-            gate = GateKey(harness=name, account="default", tier="")
-            kits[gate] = SessionKit(
-                harness=SimHarness(name),
-                run=runner,
-                endpoint=endpoint,
-                gate=gate,
-                phases=self.phases,
-                limits=SessionLimits(),
-            )
-        target = Target("main", None, self.folder, queue=queue)
-        return LoopParts(
-            sites=(Site(target=target, kits=kits, project=project),),
-            folder=self.folder / life.name,
-            journal=life.host.journal,
-            clock=life,
-            ids=self.ids(life, 2),
-            tell=tell,
-            end_session=lambda folder: (),
-            options=LoopOptions(parallel=2, idle_poll_seconds=900.0),
-            changes=changed_in_virtual_time,
-            clocks=lambda: Reading(life.now(), round(anyio.current_time() * SECOND_US)),
-            host=life.name,
-        )
+    def tell(self, life: Life, kind: str, facts: object) -> None:
+        """Hear what a loop says."""
+        life.require()
+        self.books[life.name].tell(kind)
+        if kind == "reopened" and isinstance(facts, dict):
+            self.auditor.reopened(life.name, str(facts["gate"]))
+        if kind not in ("agent", "session", "ended", "claimed"):
+            self.world.note(f"{life.name} {kind} {facts}")
 
     async def look_now_and_then(self) -> None:
         """Check every promise all the time."""
         while True:
             await anyio.sleep(LOOK_SECONDS)
-            self.checkers.look()
+            self.look()
 
-    async def befall(self, group: TaskGroup) -> None:
-        """Let hosts die, sleep, lose their way, and accounts be locked."""
-        chance = self.world.chance
-        while True:
-            await anyio.sleep(chance.uniform(300, 2400))
-            if anyio.current_time() > FAULTY_SECONDS:
-                return
-            host = chance.choice(self.hosts)
-            match chance.choice(["kill", "kill", "sleep", "cut", "skew", "lock", "drain"]):
-                case "kill":
-                    await self.kill(group, host)
-                case "sleep":
-                    seconds = chance.uniform(60, 9000)
-                    self.world.note(f"-- the machines sleep for {seconds:.0f} s")
-                    self.world.sleep_machine(seconds)
-                case "cut":
-                    host.cut_off_until = anyio.current_time() + chance.uniform(5, 600)
-                    self.world.note(f"-- {host.name} is cut off until {host.cut_off_until:.0f}")
-                case "skew":
-                    host.skew_us = self.skew()
-                case "lock":
-                    self.people.lock_an_account()
-                case _:
-                    await self.drain(group, host)
+    def look(self) -> None:
+        """Check every promise once."""
+        broken = self.auditor.look()
+        for backlog in self.backlogs.values():
+            broken += backlog.look()
+        if broken:
+            fail(self.world, "; ".join(broken))
 
-    async def kill(self, group: TaskGroup, host: Host) -> None:
-        """Kill a host's loop without a word, and start it again some time later."""
-        life = self.lives.pop(host.name, None)
-        if life is None:
-            return
-        self.world.note(f"-- {host.name} is killed")
-        life.dead = True
-        for session_id in [one for one, live in self.stage.live.items() if live.host == host.name]:
-            del self.stage.live[session_id]
-        await anyio.sleep(self.world.chance.uniform(1, 1800))
-        self.start(group, host)
-
-    async def drain(self, group: TaskGroup, host: Host) -> None:
-        """Stop a loop politely and start it again."""
-        life = self.lives.get(host.name)
-        if life is None:
-            return
-        self.world.note(f"-- {host.name} is drained")
-        self.controls[host.name].drain()
-        while host.name in self.lives:
-            await anyio.sleep(30)
-        self.start(group, host)
+    @property
+    def records(self) -> list[Record]:
+        """Return every session of the night."""
+        return list(self.stage.records.values())

@@ -37,7 +37,7 @@ class Tree:
 
     order: WorkOrder
     tree: WorkTree
-    dirty: bool = False
+    dirty: int = 0
     kept: bool = False
 
 
@@ -50,6 +50,8 @@ class Origin:
     branches: dict[str, str] = field(default_factory=dict[str, str])
     saved: list[str] = field(default_factory=list[str])
     main: str = ""
+    soils: int = 0
+    troubles: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
         self.main = self.commit("", "", good=True).sha
@@ -65,6 +67,15 @@ class Origin:
         while sha and sha != base:
             sha = self.commits[sha].parent
         return sha == base
+
+    def lost(self) -> list[str]:
+        """Return the commits that nothing leads to any more."""
+        reached: set[str] = set()
+        for tip in (self.main, *self.branches.values(), *self.saved):
+            while tip and tip not in reached:
+                reached.add(tip)
+                tip = self.commits[tip].parent
+        return [sha for sha in self.commits if sha not in reached]
 
 
 @dataclass(frozen=True)
@@ -94,12 +105,17 @@ class SimWorkshop:
         self.life.require()
         branch = f"workloop/{order.root_id}"
         for left in [tree for tree in self.trees.values() if tree.order.root_id == order.root_id]:
+            if not left.kept:
+                self.origin.troubles.append(f"{left.tree.path.name} was never put away")
             self.put_away(left.tree, "an earlier attempt")
         start = order.start or self.origin.branches.get(branch) or self.origin.main
         path = self.life.world.folder / self.life.name / f"{order.root_id}-{order.attempt}-{len(self.origin.commits)}"
         path.mkdir(parents=True, exist_ok=True)
         base = self.origin.branches.setdefault(f"base/{order.root_id}", self.origin.main)
         tree = WorkTree(path=path, branch=branch, base=base, start=start)
+        before = self.origin.branches.get(branch, start)
+        if not self.origin.descends(start, before):
+            self.origin.saved.append(before)
         self.origin.branches[branch] = start
         self.trees[path] = Tree(order, tree)
         return tree
@@ -108,7 +124,16 @@ class SimWorkshop:
         """Return a tree that was kept."""
         self.life.require()
         known = self.trees.get(path)
-        return known.tree if known is not None else None
+        if known is None:
+            return None
+        known.kept = False
+        return known.tree
+
+    def soil(self, tree: Tree) -> None:
+        """Leave something uncommitted in a tree."""
+        self.life.require()
+        self.origin.soils += 1
+        tree.dirty = self.origin.soils
 
     def put_away(self, tree: WorkTree, reason: str, *, keep: bool = False) -> PutAway:
         """Save what is not committed and forget the tree, unless somebody goes on in it."""
@@ -118,7 +143,7 @@ class SimWorkshop:
         if known.dirty:
             saved = self.origin.commit(self.tip(tree) or "", known.order.root_id, good=False).sha
             self.origin.saved.append(saved)
-            known.dirty = False
+            known.dirty = 0
         known.kept = keep
         if not keep:
             del self.trees[tree.path]

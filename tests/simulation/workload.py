@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
-from simagent import Account, Stage
+from stage import Stage
 from world import World
 
-from workloop.domain.clock import SECOND_US, Instant
+from workloop.domain.clock import SECOND_US, Instant, to_text
 from workloop.domain.errors import Refusal
 from workloop.domain.grants import Actor, Grant
 from workloop.service.call import Queue
@@ -24,10 +24,14 @@ class Workload:
     world: World
     stage: Stage
     queue: Queue
+    checks: bool = True
     added: list[str] = field(default_factory=list[str])
+    acted_at: float = -1.0
 
     def do(self, action: str, **arguments: Any) -> dict[str, Any]:
         """Perform an action; a person shrugs at a refusal."""
+        if action not in ("list", "add_items"):
+            self.acted_at = anyio.current_time()
         try:
             return dict(perform(self.queue, OPERATOR, action, arguments))
         except Refusal as refused:
@@ -41,12 +45,13 @@ class Workload:
             wish: dict[str, Any] = {
                 "key": key,
                 "title": key,
-                "checks": CHECKS,
                 "priority": chance.choice([20, 100, 100]),
             }
+            if self.checks:
+                wish["checks"] = CHECKS
             if self.added and chance.random() < 0.3:
                 wish["depends_on"] = [{"key": chance.choice(self.added)}]
-            if chance.random() < 0.15:
+            if self.checks and chance.random() < 0.15:
                 wish["verification"] = chance.choice(["host", "session", "none"])
             if "refused" not in self.do("add_items", items=[wish]):
                 self.added.append(key)
@@ -55,8 +60,8 @@ class Workload:
         """Do one of the things that people do."""
         chance = self.world.chance
         key = chance.choice(self.added)
-        match chance.choice(["add", "add", "cancel", "supersede", "answer", "answer", "retry", "pause"]):
-            case "add" if len(self.added) < 14:
+        match chance.choice(["add", "add", "cancel", "supersede", "answer", "answer", "retry", "pause", "promote"]):
+            case "add" if len(self.added) < 10:
                 self.add()
             case "cancel":
                 self.do("cancel", key=key, reason="no longer wanted")
@@ -64,6 +69,8 @@ class Workload:
                 self.do("supersede", key=key, replacement=chance.choice(self.added), reason="another way")
             case "answer":
                 self.answer_all()
+            case "promote":
+                self.promote_all()
             case "retry":
                 self.do("retry", key=key)
             case "pause":
@@ -76,6 +83,11 @@ class Workload:
         for row in self.do("list", state="deferred", limit=100).get("items", []):
             self.do("answer", key=row["key"], text="go on")
 
+    def promote_all(self) -> None:
+        """Turn what agents proposed into work."""
+        for row in self.do("list", state="proposed", limit=100).get("items", []):
+            self.do("promote", key=row["key"])
+
     async def live(self, until: float) -> None:
         """Do something now and then."""
         self.add()
@@ -85,22 +97,11 @@ class Workload:
 
     def mend_everything(self) -> None:
         """Bring the faults to an end, so that what can be finished will be."""
-        self.stage.quiet = True
-        for account in self.stage.accounts.values():
-            account.limited_until = account.locked_until = None
         self.do("resume")
+        self.promote_all()
         self.answer_all()
-
-    def lock_an_account(self) -> None:
-        """Let a login lapse for some hours."""
-        name = self.world.chance.choice(sorted(self.stage.accounts) or ["one"])
-        hours = self.world.chance.uniform(0.5, 4)
-        account = self.stage.accounts.setdefault(name, Account())
-        account.locked_until = Instant(self.world.now() + round(hours * 3600 * SECOND_US))
 
 
 def text_of(now: Instant, seconds: float) -> str:
     """Return an instant so many seconds ahead as text."""
-    from workloop.domain.clock import to_text
-
     return to_text(Instant(now + round(seconds * SECOND_US)))

@@ -14,11 +14,14 @@ from workloop.domain.clock import SECOND_US, Instant
 from workloop.domain.errors import StoreUnavailable
 from workloop.domain.ids import EventId
 from workloop.driver.seam import INLINE
-from workloop.store.journal.memory import MemoryJournal
+from workloop.store.journal.memory import MemoryHostSlots, MemoryJournal
 from workloop.store.memory import MemoryStore
 from workloop.store.memory.tables import Tables
 from workloop.store.port import Reading, Store, Writing
 from workloop.testing.clocks import BEGINNING, SeededIds
+
+LATE_SECONDS = 70.0
+"""How long after an outage a host may still not have looked again; its looks come at growing distances."""
 
 
 class HostDead(BaseException):
@@ -48,6 +51,7 @@ class World:
     seed: int
     folder: Path
     skipped_us: int = 0
+    slept_at: float = -1.0
     chance: random.Random = field(init=False)
     store: SimStore = field(init=False)
     story: list[str] = field(default_factory=list[str])
@@ -63,6 +67,7 @@ class World:
     def sleep_machine(self, seconds: float) -> None:
         """Let the wall clock jump while every monotonic clock stands still."""
         self.skipped_us += round(seconds * SECOND_US)
+        self.slept_at = anyio.current_time()
 
     def note(self, text: str) -> None:
         """Write a line of the story that a failing seed tells."""
@@ -77,8 +82,34 @@ class Host:
     name: str
     skew_us: int = 0
     cut_off_until: float = 0.0
+    unwritable_until: float = 0.0
+    lost_answers: int = 0
     lives: int = 0
+    troubles: list[tuple[Instant, Instant]] = field(default_factory=list[tuple[Instant, Instant]])
     journal: MemoryJournal = field(default_factory=MemoryJournal)
+
+    def cut_off(self, seconds: float) -> None:
+        """Take away its way to the store for a while."""
+        self.cut_off_until = anyio.current_time() + seconds
+        self.trouble(seconds)
+
+    def make_unwritable(self, seconds: float) -> None:
+        """Let the store be read and not written for a while, as on a full disk."""
+        self.unwritable_until = anyio.current_time() + seconds
+        self.trouble(seconds)
+
+    def trouble(self, seconds: float) -> None:
+        """Note that it could not do its duty from now on for a while."""
+        now = self.world.now()
+        self.troubles.append((now, Instant(now + round((seconds + LATE_SECONDS) * SECOND_US))))
+
+    def troubled(self, since: Instant, until: Instant) -> bool:
+        """Tell whether anything kept it from its duty in between."""
+        return any(begin <= until and since <= end for begin, end in self.troubles)
+
+    def in_trouble(self) -> bool:
+        """Tell whether anything keeps it from its duty now, or did a moment ago."""
+        return self.troubled(self.world.now(), self.world.now())
 
 
 @dataclass
@@ -88,6 +119,8 @@ class Life:
     host: Host
     number: int
     dead: bool = False
+    slots: MemoryHostSlots = field(default_factory=MemoryHostSlots)
+    draining_since: float | None = None
 
     @property
     def world(self) -> World:
@@ -125,9 +158,15 @@ class LifeStore:
     @contextmanager
     def write(self) -> Generator[Writing]:
         """Begin a write transaction."""
+        host = self.life.host
         self.life.require_connected()
+        if anyio.current_time() < host.unwritable_until:
+            raise StoreUnavailable("STORE_UNREACHABLE", "the disk is full", hint="wait", retryable=True)
         with self.life.world.store.write() as tx:
             yield tx
+        if host.lost_answers:
+            host.lost_answers -= 1
+            raise StoreUnavailable("STORE_UNREACHABLE", "the answer was lost", hint="wait", retryable=True)
 
     @contextmanager
     def read(self) -> Generator[Reading]:
