@@ -5,8 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from queue_bench import Bench, open_bench
+
+settings.register_profile("untimed", deadline=None)  # a busy machine is no finding
+settings.load_profile("untimed")
 
 
 def pytest_sessionstart() -> None:

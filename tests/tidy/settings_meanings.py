@@ -44,6 +44,11 @@ MEANING: Mapping[str, Meaning] = {
     "loop.harness": Meaning(
         "the harness of all sessions that no phase gives to another", '"claude", or the only block'
     ),
+    "loop.agents": Meaning(
+        "harnesses that may do the work instead of each other, the preferred one first: while one is limited or "
+        "stopped, the next goes on",
+        "`loop.harness` alone",
+    ),
     "loop.state_dir": Meaning("the loop's private folder, outside of every work dir", "the project's own"),
     "loop.max_iterations": Meaning("sessions after which the loop ends"),
     "loop.run_seconds_max": Meaning("seconds after which the loop ends, earlier when nothing could run before", "none"),
@@ -109,6 +114,7 @@ MEANING: Mapping[str, Meaning] = {
     "target.<name>.integration_branch": Meaning("as `loop.integration_branch`"),
     "target.<name>.mcp_config": Meaning("a file of MCP servers for the loop's own harness here"),
     "target.<name>.mcp_configs": Meaning("a table: the same for other harnesses, by name"),
+    "target.<name>.agents": Meaning("as `loop.agents`, for this project", "the loop's"),
     "target.<name>.active_hours": Meaning("as `loop.active_hours`, for this project"),
     "target.<name>.time_zone": Meaning("as `loop.time_zone`", "the machine's"),
     "target.<name>.sessions_max": Meaning("agent sessions at the same time here"),

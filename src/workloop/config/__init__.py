@@ -1,6 +1,6 @@
 """Where things are and how the loop is set: files that the operator owns become one frozen Settings."""
 
-from workloop.config.driver import DriverConfig, OnLimit, Retention, SessionBounds, read_driver
+from workloop.config.driver import DriverConfig, Retention, SessionBounds, read_driver
 from workloop.config.folder import make_private, require_own
 from workloop.config.harnesses import HarnessConfig, HarnessHome, HarnessKind, read_harness
 from workloop.config.hours import ActiveHours
@@ -10,6 +10,7 @@ from workloop.config.reading import Settings, TargetSettings, load, parse
 from workloop.config.sample import sample
 from workloop.config.targets import TargetConfig
 from workloop.config.trust import read_secret, read_trusted
+from workloop.domain.limits import OnLimit
 
 __all__ = [
     "CONFIG_NAME",

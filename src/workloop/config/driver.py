@@ -1,32 +1,20 @@
 """How a loop runs: one frozen value with every default, filled by a settings file or written in Python."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 
 from workloop.config.harnesses import HarnessConfig, harness_named
 from workloop.config.hours import ActiveHours, read_hours
 from workloop.config.paths import read_path
 from workloop.config.phases import SECONDS_MAX, PhaseConfig
-from workloop.config.targets import SESSIONS_MAX
+from workloop.config.targets import SESSIONS_MAX, read_agents
+from workloop.domain.limits import OnLimit
 from workloop.domain.reader import Json, Reader, bad, one_of
 from workloop.domain.versions import VersionPolicy
 
 RUN_SECONDS_MAX = 366 * 86_400.0
 BYTES_MAX = 2**50
-
-
-class OnLimit(StrEnum):
-    """What the loop does when an account's usage limit is reached: never more than pause that account by itself.
-
-    wait goes on with the rest and comes back at the reset; stop ends the loop once its sessions have finished; ask
-    raises a question and leaves the account alone until it is answered.
-    """
-
-    WAIT = "wait"
-    STOP = "stop"
-    ASK = "ask"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +40,15 @@ class DriverConfig:
 
     state_dir is the loop's private folder, never inside a work dir; environment names the variables that sessions may
     see; run_seconds_max ends the loop, at once when nothing else could run before. fruitless_waits is how long an item
-    rests after each attempt in a row that brought nothing; after one more it is parked.
+    rests after each attempt in a row that brought nothing; after one more it is parked. agents are the harnesses that
+    may do the work instead of each other, the preferred one first: the loop's own, whether it is named there or not.
     """
 
     work_dir: Path | None = None
     state_dir: Path | None = None
     campaign: str = "main"
     harness: str = "claude"
+    agents: tuple[str, ...] = ()
     harnesses: Mapping[str, HarnessConfig] = field(default_factory=dict[str, HarnessConfig])
     phases: tuple[PhaseConfig, ...] = ()
     max_iterations: int | None = None
@@ -81,9 +71,14 @@ class DriverConfig:
         """Return a harness's settings by name, the loop's own without one; raises BadRequest when there is none."""
         return harness_named(self.harnesses, name or self.harness, path)
 
-    def harness_names(self) -> tuple[str, ...]:
-        """Return the harnesses that sessions can be started with: the loop's own first, then those of its phases."""
-        return tuple(dict.fromkeys((self.harness, *(phase.harness or self.harness for phase in self.phases))))
+    def agent_names(self, own: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return the harnesses that may take a target's work, the preferred one first; a target may have its own."""
+        return own or tuple(dict.fromkeys((self.harness, *self.agents)))
+
+    def harness_names(self, also: Iterable[str] = ()) -> tuple[str, ...]:
+        """Return the harnesses that sessions can be started with: the loop's own first, its phases', and others."""
+        phases = (phase.harness or self.harness for phase in self.phases)
+        return tuple(dict.fromkeys((*self.agent_names(), *phases, *also)))
 
 
 def read_driver(
@@ -91,10 +86,14 @@ def read_driver(
 ) -> DriverConfig:
     """Read how the loop runs."""
     reader, usual = Reader(value, "loop"), DriverConfig()
-    harness = reader.text("harness", default=usual_harness(harnesses, usual.harness))
+    agents = read_agents(reader)
+    harness = reader.text("harness", default=agents[0] if agents else usual_harness(harnesses, usual.harness))
+    if agents and harness != agents[0]:
+        raise bad("loop.harness", f"is not the first of loop.agents, which is {agents[0]}", hint="leave it out")
     config = DriverConfig(
         state_dir=read_path(reader, "state_dir", base),
         harness=harness,
+        agents=agents,
         harnesses=harnesses,
         phases=phases,
         max_iterations=bound(reader, "max_iterations", 1_000_000_000),

@@ -41,6 +41,11 @@ class Settings:
     source: Path | None = None
     targets: tuple[TargetSettings, ...] = field(default=())
 
+    @property
+    def harness_names(self) -> tuple[str, ...]:
+        """Return every harness that sessions of the loop can be started with, its own first."""
+        return self.loop.harness_names(agent for target in self.targets for agent in target.config.agents)
+
 
 def load(start: Path, environment: Mapping[str, str], config: Path | None = None, *, whole: bool = False) -> Settings:
     """Read the settings that hold for a folder; raises NotFound before `workloop init`.
@@ -129,7 +134,7 @@ def parse_targets(values: Mapping[str, Json], path: Path, environment: Mapping[s
     if reader.take("campaign") is not None:
         hint = "it belongs into the settings file of each project, in its private folder"
         raise bad("campaign", "is refused beside [target.*]", hint=hint)
-    loop = read_loop(reader, path.parent)
+    loop = with_agents(read_loop(reader, path.parent), targets)
     reader.done()
     places = tuple(read_project(name, target, environment) for name, target in targets.items())
     folder = loop.state_dir or loop_folder(path, environment)
@@ -145,6 +150,15 @@ def parse_targets(values: Mapping[str, Json], path: Path, environment: Mapping[s
             targets=places,
         )
     )
+
+
+def with_agents(loop: DriverConfig, targets: Mapping[str, TargetConfig]) -> DriverConfig:
+    """Return settings that describe every harness that a project names for itself."""
+    found = dict(loop.harnesses)
+    for name, target in targets.items():
+        for number, agent in enumerate(target.agents):
+            found[agent] = loop.harness_config(agent, f"target.{name}.agents[{number}]")
+    return replace(loop, harnesses=found)
 
 
 def read_project(name: str, target: TargetConfig, environment: Mapping[str, str]) -> TargetSettings:
@@ -184,6 +198,8 @@ def read_loop(reader: Reader, base: Path) -> DriverConfig:
         found = ()
     loop = read_driver(reader.take("loop") or {}, base, harnesses, found)
     loop.harness_config(path="loop.harness")
+    for number, name in enumerate(loop.agents):
+        loop.harness_config(name, f"loop.agents[{number}]")
     for number, phase in enumerate(found):
         loop.harness_config(phase.harness, f"phase[{number}].harness")
     return loop

@@ -22,6 +22,7 @@ boundaries = ["spend-money", "delete-data"]
 
 [loop]
 harness = "claude"            # the name of a [harness.*] block, or a kind: claude, codex, opencode, copilot, qwen
+# agents = ["claude", "codex-work"]   # instead: the next one goes on while the first is limited or stopped
 sessions_max = 1              # agent sessions at the same time
 integration_branch = "{branch}"
 # run_seconds_max = 36000     # end after ten hours; max_iterations = 40 ends after forty sessions
@@ -35,7 +36,7 @@ integration_branch = "{branch}"
 # turns_max = 200
 # cost_usd_max = 5.0          # per session
 
-# A second agent, or a second account of the same one, is a block of its own, which a phase may name:
+# A second agent, or a second account of the same one, is a block of its own, which loop.agents or a phase may name:
 # [harness.codex-work]
 # kind = "codex"
 # account = "work"            # whose usage limits its sessions share

@@ -21,6 +21,7 @@ class TargetConfig:
     integration_branch: str = ""
     mcp_config_path: Path | None = None
     mcp_config_paths: Mapping[str, Path] = field(default_factory=dict[str, Path])
+    agents: tuple[str, ...] = ()
     active_hours: ActiveHours | None = None
     sessions_max: int | None = None
     paused: str = ""
@@ -50,9 +51,18 @@ def read_target(value: Json, path: str, base: Path) -> TargetConfig:
         integration_branch=reader.text("integration_branch"),
         mcp_config_path=read_path(reader, "mcp_config", base),
         mcp_config_paths={name: absolute(text, base) for name, text in reader.table("mcp_configs").items()},
+        agents=read_agents(reader),
         active_hours=read_hours(reader),
         sessions_max=reader.whole("sessions_max", default=0, lowest=0, highest=SESSIONS_MAX) or None,
         paused=reader.text("paused"),
     )
     reader.done()
     return target
+
+
+def read_agents(reader: Reader) -> tuple[str, ...]:
+    """Read which harnesses may do the work instead of each other, the preferred one first; none is there twice."""
+    agents = reader.texts("agents")
+    if len(set(agents)) < len(agents):
+        raise bad(reader.at("agents"), "names a harness twice", hint="name each once, the preferred one first")
+    return agents

@@ -70,6 +70,11 @@ class Targeted(Protocol):
         """Return the queue that the loop claims from, if there is one."""
         ...
 
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Return the harnesses that may take its work, the preferred one first; none when they are the loop's."""
+        ...
+
 
 def validate(config: DriverConfig, harnesses: Mapping[str, Able], targets: Sequence[Targeted] = ()) -> None:
     """Refuse what cannot work; raises BadRequest that names the entry. harnesses are by the names of the settings.
@@ -78,12 +83,16 @@ def validate(config: DriverConfig, harnesses: Mapping[str, Able], targets: Seque
     """
     check_order(config.phases)
     check_harness("loop.harness", config.harness, harnesses)
+    check_agents("loop.agents", config.agents, config, harnesses)
     for name, block in config.harnesses.items():
         if name in harnesses:
             check_caps(f"harness.{name}", block, harnesses[name])
+    used = dict.fromkeys((*config.agent_names(), *(name for target in targets for name in target.agents)))
     for number, phase in enumerate(config.phases):
-        check_phase(f"phase[{number}]", phase, config, harnesses)
+        for name in (phase.harness,) if phase.harness else used:
+            check_phase(f"phase[{number}]", phase, name, config, harnesses)
     for target in targets:
+        check_agents(f"target.{target.name}.agents", target.agents, config, harnesses)
         check_target(target, config, harnesses)
     vet_files(config, targets)
 
@@ -144,9 +153,17 @@ def check_caps(path: str, block: HarnessConfig, able: Able) -> None:
         raise unable(f"{path}.mcp_config", "this harness takes no MCP file for a single session")
 
 
-def check_phase(path: str, phase: PhaseConfig, config: DriverConfig, harnesses: Mapping[str, Able]) -> None:
-    """Refuse a phase whose harness, tier or bounds do not exist."""
-    name = phase.harness or config.harness
+def check_agents(path: str, agents: Sequence[str], config: DriverConfig, harnesses: Mapping[str, Able]) -> None:
+    """Refuse unknown agents, and a choice of them that the first phase has already made."""
+    for number, name in enumerate(agents):
+        check_harness(f"{path}[{number}]", name, harnesses)
+    if len(agents) > 1 and config.phases and config.phases[0].harness:
+        hint = "take the harness out of the first phase, or leave the list out"
+        raise bad(path, f"changes nothing: phase[0] always runs on {config.phases[0].harness!r}", hint=hint)
+
+
+def check_phase(path: str, phase: PhaseConfig, name: str, config: DriverConfig, harnesses: Mapping[str, Able]) -> None:
+    """Refuse a phase whose harness, tier or bounds do not exist on one of the agents that may run it."""
     able = check_harness(f"{path}.harness", name, harnesses)
     block = config.harnesses.get(name)
     if phase.tier and (block is None or phase.tier not in block.models):
@@ -167,26 +184,31 @@ def check_target(target: Targeted, config: DriverConfig, harnesses: Mapping[str,
         if not able.per_run_mcp:
             raise unable(f"{path}.mcp_config_paths.{name}", "this harness takes no MCP file for a single session")
     own_files = target.mcp_config_path is not None or bool(target.mcp_config_paths) or target.queue is None
-    for number, name in phases_elsewhere(config):
+    agents = config.agent_names(target.agents)
+    for entry, name in elsewhere(config, agents):
         if own_files and name not in target.mcp_config_paths:
             raise bad(
                 f"{path}.mcp_config_paths.{name}",
-                f"is missing: phase[{number}] runs on {name!r}, whose sessions would not reach what the others reach",
+                f"is missing: {entry} runs on {name!r}, whose sessions would not reach what the others reach",
                 hint=f"name the MCP file that {name} reads for this target",
             )
     if target.queue is None and len(config.phases) > 1:
         for number, phase in enumerate(config.phases):
-            if not harnesses[phase.harness or config.harness].observes_claims:
-                raise unable(
-                    f"phase[{number}].harness", "its sessions' claims cannot be seen, so no phase could follow"
-                )
+            for name in (phase.harness,) if phase.harness else agents:
+                if not harnesses[name].observes_claims:
+                    raise unable(
+                        f"phase[{number}].harness", "its sessions' claims cannot be seen, so no phase could follow"
+                    )
 
 
-def phases_elsewhere(config: DriverConfig) -> Iterator[tuple[int, str]]:
-    """Yield the phases that run on another harness than the loop's own."""
+def elsewhere(config: DriverConfig, agents: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield what runs on another harness than the loop's own, and which: phases, and a target's other agents."""
     for number, phase in enumerate(config.phases):
         if phase.harness and phase.harness != config.harness:
-            yield number, phase.harness
+            yield f"phase[{number}]", phase.harness
+    for name in agents:
+        if name != config.harness:
+            yield "its work", name
 
 
 def unable(path: str, problem: str) -> BadRequest:

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Final
 
 from workloop.domain.clock import SECOND_US, Instant
+from workloop.domain.limits import OnLimit
 from workloop.domain.session import SessionClass, SessionReport
 
 MINUTE_US: Final = 60 * SECOND_US
@@ -49,14 +50,6 @@ class Cause(StrEnum):
     BILLING = "billing"
     CONFIG = "config"
     MODEL_MISSING = "model_missing"
-
-
-class OnLimit(StrEnum):
-    """What an operator wants when a usage limit is met."""
-
-    WAIT = "wait"
-    STOP = "stop"
-    ASK = "ask"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

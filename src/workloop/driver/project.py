@@ -49,7 +49,8 @@ class SessionKit:
 
     `gate` is whose account it uses, `oversight` the loop above, `crew` the kits of all agents for phases of their own,
     by harness and tier, and `mcp_config` the operator's own file of MCP servers for this agent. With `phases` a work
-    item is built by several sessions, one after the other.
+    item is built by several sessions, one after the other. `others` are the gates of agents that may take up instead
+    what this one must leave.
     """
 
     harness: Harness
@@ -58,6 +59,7 @@ class SessionKit:
     gate: GateKey = UNNAMED
     oversight: Oversight = field(default_factory=Unwatched)
     crew: "Callable[[str, str], SessionKit] | None" = None
+    others: tuple[GateKey, ...] = ()
     mcp_config: Path | None = None
     phases: tuple[PhaseConfig, ...] = ()
     limits: SessionLimits = field(default_factory=SessionLimits)

@@ -36,7 +36,8 @@ class Target:
 
     With a queue of ours, the loop claims and each session is given its item; otherwise the session claims for itself
     over the operator's own MCP servers, `mcp_config_path` or the one named for its harness. Without a releaser, what a
-    session leaves open ends with its lease.
+    session leaves open ends with its lease. `agents` are the harnesses that may take its work, the preferred one first,
+    when they are not the loop's.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Target:
     releaser: Releaser | None = None
     _: KW_ONLY
     queue: Queue | None = None
+    agents: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.name:

@@ -101,7 +101,8 @@ class Driver:
         from workloop.wiring.planning import Plan
 
         config, folder = self.config, self.folder()
-        wanted = dict.fromkeys((*config.harness_names(), *config.harnesses))
+        also = (agent for target in self.targets for agent in target.agents)
+        wanted = dict.fromkeys((*config.harness_names(also), *config.harnesses))
         harnesses = {name: self.given.get(name) or make_harness(config, name, folder) for name in wanted}
         harnesses = {**self.given, **harnesses}
         validate(config, {name: harness.capabilities for name, harness in harnesses.items()}, self.targets)

@@ -138,11 +138,14 @@ class Watch:
         return cause if deadline <= now else None
 
     def verdict(self, cause: Cause, concluded: SessionClass) -> SessionClass:
-        """Name the session's class: ours where we ended it, else the harness's; a limit comes before a clock."""
+        """Name the session's class: ours where we ended it, else the harness's; a limit comes before a clock.
+
+        Some agents sleep through a limit in silence and only tell of it at their end.
+        """
         ours = CLASS_BY_CAUSE.get(cause)
-        if ours is None or (ours is SessionClass.HUNG and self.limit is not None):
-            return concluded if ours is None else SessionClass.LIMITED
-        return ours
+        if ours is SessionClass.HUNG and (self.limit is not None or concluded is SessionClass.LIMITED):
+            return SessionClass.LIMITED
+        return concluded if ours is None else ours
 
     def explain(self, cause: Cause, stop_reason: str) -> str:
         """Say in a few words why the runner ended the session; empty when it ended by itself."""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,7 @@ def plan_of(settings: Settings, options: LoopOptions, queues: Sequence[Queue], t
                 target.config.mcp_config_path,
                 target.config.mcp_config_paths,
                 queue=queue,
+                agents=target.config.agents,
             ),
             folder=target.place.folder,
             place=target.place,
@@ -93,15 +94,15 @@ def plan_of(settings: Settings, options: LoopOptions, queues: Sequence[Queue], t
     )
 
 
-def opening_gate(config: DriverConfig) -> GateKey:
-    """Return whose account the first session of an item uses."""
+def opening_gates(config: DriverConfig, own: tuple[str, ...] = ()) -> tuple[GateKey, ...]:
+    """Return whose accounts the first session of an item may use, the preferred one first."""
     first = config.phases[0] if config.phases else None
-    return gate_of(config, first.harness if first is not None else "", first.tier if first is not None else "")
+    harness, tier = (first.harness, first.tier) if first is not None else ("", "")
+    return tuple(dict.fromkeys(gate_of(config, harness or agent, tier) for agent in config.agent_names(own)))
 
 
-def gate_of(config: DriverConfig, harness: str, tier: str) -> GateKey:
-    """Return the gate of one harness and tier; an empty name is the loop's own harness."""
-    name = harness or config.harness
+def gate_of(config: DriverConfig, name: str, tier: str) -> GateKey:
+    """Return the gate of one harness and tier."""
     block = config.harnesses.get(name)
     return GateKey(harness=name, account=block.account if block is not None else ACCOUNT, tier=tier or TIER_DEFAULT)
 
@@ -110,18 +111,26 @@ def site_of(plan: Plan, aim: Aim, endpoint: SessionEndpoint | None, tell: Tell) 
     """Put one target together with its project and its agents."""
     project = make_project(plan, aim, tell) if aim.target.queue is not None else None
     tools = endpoint if endpoint is not None else Unserved()
-    kits = Kits(plan, aim, tools)
-    first = plan.config.phases[0] if plan.config.phases else None
-    opening = kits.kit(first.harness, first.tier) if first is not None else kits.kit("", "")
     crowd = aim.sessions_max if project is not None else min(aim.sessions_max or 1, 1)
     return Site(
         target=aim.target,
-        kits={opening.gate: opening},
+        kits=opening_kits(plan, aim, tools),
         project=project,
         hours=aim.hours,
         sessions_max=crowd,
         paused=halt_of(aim.paused),
     )
+
+
+def opening_kits(plan: Plan, aim: Aim, endpoint: SessionEndpoint) -> dict[GateKey, SessionKit]:
+    """Return what an item's first session may be started with, the preferred agent first; each knows of the others."""
+    first = plan.config.phases[0] if plan.config.phases else None
+    harness, tier = (first.harness, first.tier) if first is not None else ("", "")
+    found: dict[GateKey, SessionKit] = {}
+    for agent in plan.config.agent_names(aim.target.agents):
+        kit = Kits(plan, aim, endpoint, agent).kit(harness, tier)
+        found.setdefault(kit.gate, kit)
+    return {key: replace(kit, others=tuple(other for other in found if other != key)) for key, kit in found.items()}
 
 
 def halt_of(reason: str) -> Halt | None:
@@ -154,23 +163,24 @@ def make_project(plan: Plan, aim: Aim, tell: Tell) -> Project:
 
 @dataclass(frozen=True, slots=True)
 class Kits:
-    """The agents of one target, each made when it is asked for."""
+    """The agents of one target for items that one of them began, each made when it is asked for."""
 
     plan: Plan
     aim: Aim
     endpoint: SessionEndpoint
+    own: str
 
     def kit(self, harness: str, tier: str) -> SessionKit:
-        """Return what sessions of one harness and tier are started with; an empty name is the loop's own harness."""
+        """Return what sessions of one harness and tier are started with; an empty name is the one that began."""
         config, aim = self.plan.config, self.aim
-        name = harness or config.harness
+        name = harness or self.own
         block = config.harnesses.get(name)
         visible = visible_to(config, name, self.plan.environment)
         return SessionKit(
             harness=self.plan.harnesses[name],
             run=run_session,
             endpoint=self.endpoint,
-            gate=gate_of(config, harness, tier),
+            gate=gate_of(config, name, tier),
             crew=self.kit,
             mcp_config=aim.target.mcp_config_for(name) or (block.mcp_config if block is not None else None),
             phases=config.phases,

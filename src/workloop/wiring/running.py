@@ -13,7 +13,7 @@ from workloop import __version__
 from workloop.config import Settings, make_private
 from workloop.config.validation import validate
 from workloop.domain.errors import IntegrityFault, NotFound, StoreUnavailable
-from workloop.domain.gate import Gate, GatePolicy, OnLimit
+from workloop.domain.gate import Gate, GatePolicy
 from workloop.domain.redaction import Redactor
 from workloop.domain.settings import read_settings
 from workloop.driver.control import Control
@@ -36,7 +36,8 @@ from workloop.wiring import LateProbe, open_store, operator, remark_unapplied
 from workloop.wiring.harnesses import known_secrets
 from workloop.wiring.journal import host_slots, open_journal, read_journal
 from workloop.wiring.keeping import keep_within
-from workloop.wiring.planning import Plan, opening_gate, plan_of, site_of
+from workloop.wiring.learning import LearningEndpoint
+from workloop.wiring.planning import Plan, opening_gates, plan_of, site_of
 from workloop.wiring.versions import vet_versions
 
 MakeEndpoint = Callable[[Queue], SessionEndpoint]
@@ -76,7 +77,7 @@ def preview_settings(settings: Settings, options: LoopOptions, tell: Tell) -> Lo
                 Prospect(
                     name=target.name,
                     queue=queue,
-                    gate=opening_gate(settings.loop),
+                    gates=opening_gates(settings.loop, target.config.agents),
                     pause=pauses.get(target.name)
                     or (Halt(reason=target.config.paused) if target.config.paused else None),
                     opens_at=None if hours is None or hours.open_at(now) else hours.opens(now),
@@ -118,7 +119,8 @@ async def run_plan(plan: Plan, make_endpoint: MakeEndpoint, *, signals: bool) ->
         clean = {**facts, "what": redactor.text(facts["what"])} if kind == "agent" else redactor.facts(facts)
         plan.tell(kind, clean)
 
-    await run_sync(vet_versions, plan.config, plan.harnesses, plan.environment, tell)
+    names = plan.config.harness_names(agent for aim in plan.aims for agent in aim.target.agents)
+    await run_sync(vet_versions, plan.config, names, plan.harnesses, plan.environment, tell)
     with ExitStack() as held:
         journal = open_journal(plan.folder, lambda fault, path: tell("journal", told_of(fault, path)))
         held.callback(journal.close)
@@ -126,7 +128,7 @@ async def run_plan(plan: Plan, make_endpoint: MakeEndpoint, *, signals: bool) ->
             kept = held.enter_context(keep_awake(plan.environment))
             tell("awake", {"held": kept.held, "detail": kept.detail})
         control = Control(switches=FileSwitches(plan.folder))
-        endpoint = endpoint_for(plan, make_endpoint)
+        endpoint = endpoint_for(plan, make_endpoint, redactor)
         parts = LoopParts(
             sites=tuple(site_of(plan, aim, endpoint, tell) for aim in plan.aims),
             folder=plan.folder,
@@ -136,7 +138,7 @@ async def run_plan(plan: Plan, make_endpoint: MakeEndpoint, *, signals: bool) ->
             tell=tell,
             end_session=end_session,
             options=plan.options,
-            policy=GatePolicy(on_limit=OnLimit(plan.config.on_limit.value)),
+            policy=GatePolicy(on_limit=plan.config.on_limit),
             slots=host_slots(plan.environment),
             clocks=lambda: read_clocks(SystemClock()),
             version=__version__,
@@ -155,10 +157,10 @@ def end_session(folder: Path) -> tuple[int, ...]:
     return tuple(left.pid for left in end_leftovers(folder) if not left.dead)
 
 
-def endpoint_for(plan: Plan, make_endpoint: MakeEndpoint) -> SessionEndpoint | None:
+def endpoint_for(plan: Plan, make_endpoint: MakeEndpoint, redactor: Redactor) -> SessionEndpoint | None:
     """Return what lets the sessions of queues of ours reach them; None when there is no such queue."""
     queue = next((aim.target.queue for aim in plan.aims if aim.target.queue is not None), None)
-    return make_endpoint(queue) if queue is not None else None
+    return LearningEndpoint(make_endpoint(queue), redactor) if queue is not None else None
 
 
 def publish_all(plan: Plan, endpoint: SessionEndpoint, url: str, tell: Tell) -> None:

@@ -1,7 +1,7 @@
 """How an agent program's version is asked for, and what a loop makes of one that nobody tested."""
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +36,17 @@ def version_of(name: str, harness: Harness, argv: tuple[str, ...], visible: Mapp
 
 def vet_versions(
     config: DriverConfig,
+    names: Iterable[str],
     harnesses: Mapping[str, Harness],
     environment: Mapping[str, str],
     tell: Callable[[str, Mapping[str, Any]], None],
 ) -> None:
-    """Tell of agents in untested versions, or raise BadRequest where the policy refuses them.
+    """Tell of the named agents in untested versions, or raise BadRequest where the policy refuses them.
 
     A program that is missing or does not run is left to its first session, which says so better.
     """
     policy = config.untested_versions
-    for name in config.harness_names() if policy is not VersionPolicy.ALLOW else ():
+    for name in names if policy is not VersionPolicy.ALLOW else ():
         harness = harnesses.get(name)
         if harness is None or not harness.tested_versions:
             continue

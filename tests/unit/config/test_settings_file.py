@@ -59,6 +59,19 @@ def test_blocks_of_one_kind_are_told_apart_by_name_account_and_models() -> None:
     assert loop.harness_names() == ("claude-home",)
 
 
+def test_agents_stand_in_for_each_other_the_preferred_one_first() -> None:
+    """The first is the loop's own; whatever contradicts that is refused by its entry."""
+    loop = read('[loop]\nagents = ["codex", "claude"]').loop
+    assert (loop.harness, loop.agent_names(), loop.agent_names(("qwen",))) == ("codex", ("codex", "claude"), ("qwen",))
+    for text, entry in (
+        ('[loop]\nagents = ["codex", "codex"]', "loop.agents"),
+        ('[loop]\nagents = ["codex", "nobody"]', "loop.agents[1]"),
+        ('[loop]\nharness = "claude"\nagents = ["codex", "claude"]', "loop.harness"),
+    ):
+        with pytest.raises(BadRequest, match=re.escape(entry)):
+            read(text)
+
+
 def test_the_only_declared_harness_is_the_loop_s() -> None:
     """One agent needs no second word."""
     assert read("[harness.codex]").loop.harness == "codex"

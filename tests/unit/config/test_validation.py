@@ -28,6 +28,7 @@ class Somewhere:
     mcp_config_path: Path | None = None
     mcp_config_paths: Mapping[str, Path] = field(default_factory=dict[str, Path])
     queue: object | None = None
+    agents: tuple[str, ...] = ()
 
 
 def config(**changes: object) -> DriverConfig:
@@ -54,6 +55,9 @@ def config(**changes: object) -> DriverConfig:
         ({"phases": (PhaseConfig(name="review", tier="strong", harness="command"),)}, "phase[0].tier"),
         ({"phases": (PhaseConfig(name="review", harness="command", turns_max=3),)}, "phase[0].turns_max"),
         ({"phases": (PhaseConfig(name="review", harness="command", handoff=True),)}, "phase[0].handoff"),
+        ({"agents": ("claude", "gone")}, "loop.agents[1]"),
+        ({"agents": ("claude", "codex"), "phases": (PhaseConfig(name="review", harness="codex"),)}, "loop.agents"),
+        ({"agents": ("claude", "codex"), "phases": (PhaseConfig(name="review", tier="strong"),)}, "phase[0].tier"),
         ({"phases": (PhaseConfig(name="review"), PhaseConfig(name="implement"))}, "phase[1].name"),
         ({"phases": (PhaseConfig(name="review"), PhaseConfig(name="review"))}, "phase[1].name"),
     ],

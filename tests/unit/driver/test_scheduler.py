@@ -115,7 +115,12 @@ def test_a_pause_ends_at_its_time_and_one_without_an_end_never_by_itself() -> No
 def test_alternative_agents_take_over_while_the_first_is_limited_or_stopped() -> None:
     both = target(gates=(CLAUDE, CODEX))
     for gate in (limited(until=at(60)), stopped(), GateView(key=CLAUDE, standing=Standing.PROBING)):
-        assert decide(seen(both, gates=(gate,))).action == Start(target="shop", gate=CODEX)
+        action = decide(seen(both, gates=(gate,))).action
+        assert isinstance(action, Start)
+        assert action == Start(target="shop", gate=CODEX, instead=action.instead)
+        assert action.instead.startswith(
+            f"claude is {gate.standing}" if gate.standing != "probing" else "claude is being"
+        )
     neither = decide(seen(both, gates=(limited(until=at(60)), stopped(CODEX))))
     assert neither.action == Wait()
     assert reason(neither).code is Code.LIMITED
@@ -126,7 +131,8 @@ def test_alternative_agents_take_over_while_the_first_is_limited_or_stopped() ->
 def test_accounts_and_tiers_are_gates_of_their_own() -> None:
     work, home = (GateKey(harness="claude", account=account, tier="big") for account in ("work", "home"))
     decision = decide(seen(target(gates=(work, home)), gates=(limited(work, until=at(60)),)))
-    assert decision.action == Start(target="shop", gate=home)
+    assert isinstance(decision.action, Start)
+    assert decision.action.gate == home
 
 
 def test_after_a_reset_one_session_goes_first_and_the_others_follow_once_it_was_let_through() -> None:

@@ -89,6 +89,8 @@ def test_session_that_we_ended_gets_our_class(cause: Cause, expected: SessionCla
 def test_limit_comes_before_a_clock_until_the_agent_works_again() -> None:
     assert watch((1.0, LIMIT)).verdict(Cause.QUIET, SessionClass.CRASHED) is SessionClass.LIMITED
     assert watch((1.0, LIMIT)).verdict(Cause.STOPPED, SessionClass.CRASHED) is SessionClass.STOPPED
+    assert watch().verdict(Cause.QUIET, SessionClass.LIMITED) is SessionClass.LIMITED
+    assert watch().verdict(Cause.STOPPED, SessionClass.LIMITED) is SessionClass.STOPPED
     assert watch((1.0, LIMIT), (2.0, TEXT)).verdict(Cause.QUIET, SessionClass.CRASHED) is SessionClass.HUNG
 
 

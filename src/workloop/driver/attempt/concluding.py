@@ -5,7 +5,7 @@ from typing import Final, assert_never
 
 from workloop.domain.clock import Instant, to_text
 from workloop.domain.errors import Refusal
-from workloop.domain.gate import DAY_US, MINUTE_US, produced
+from workloop.domain.gate import DAY_US, MINUTE_US, Entry, produced
 from workloop.domain.ids import ItemId, id_number
 from workloop.domain.progress import report_of
 from workloop.domain.question import Brake
@@ -46,7 +46,7 @@ async def conclude(project: Project, kit: SessionKit, lease: Lease, last: Ended)
     lease.note({CLASS: last.kind.value, SAID: head(last.report.final_text.strip(), SAID_CHARACTERS_MAX)})
     lease.note(hint_notes(hint))
     lease.ending = True
-    await insist(project, lease, end_claim, project, lease, last)
+    await insist(project, lease, end_claim, project, lease, last, not_before(project, kit, last))
     return hint
 
 
@@ -75,8 +75,8 @@ def hint_left(kit: SessionKit, lease: Lease, last: Ended) -> Hint | None:
     )
 
 
-def end_claim(project: Project, lease: Lease, last: Ended) -> None:
-    """Settle by the host's word; a claim that ended meanwhile is left alone."""
+def end_claim(project: Project, lease: Lease, last: Ended, later: Instant | None) -> None:
+    """Settle by the host's word, `later` where the item is held back; a claim that ended meanwhile is left alone."""
     held, row = lease.held, OUTCOMES[last.kind]
     cause = f"session {last.facts.session_id} ended as {last.kind}: {last.report.detail or 'it settled nothing'}"
     try:
@@ -88,7 +88,7 @@ def end_claim(project: Project, lease: Lease, last: Ended) -> None:
             case ItemEnd.CHANGED:
                 retry_if_changed(project, lease, last, cause)
             case ItemEnd.AT_RESET | ItemEnd.BACK_OFF | ItemEnd.RELEASE:
-                release_infra(project, held, cause, not_before(project, last), queue_of(project, lease))
+                release_infra(project, held, cause, later, queue_of(project, lease))
             case ItemEnd.UNJUDGED:
                 release_unjudged(project, lease, last, cause)
             case ItemEnd.FORFEIT:
@@ -154,10 +154,15 @@ def release_infra(project: Project, held: Held, reason: str, later: Instant | No
     perform(queue or project.queue, project.host, "release", arguments)
 
 
-def not_before(project: Project, last: Ended) -> Instant | None:
-    """Return how long an item is held back after a limit or a passing failure; a reset beyond belief is cut short."""
+def not_before(project: Project, kit: SessionKit, last: Ended) -> Instant | None:
+    """Return how long an item is held back after a limit or a passing failure; a reset beyond belief is cut short.
+
+    What another agent may take up at once waits for no limit of this one.
+    """
     now = project.now()
     match last.kind:
+        case EndClass.LIMITED if any(kit.oversight.admission(other).entry is Entry.GO for other in kit.others):
+            return None
         case EndClass.LIMITED:
             reset = last.report.reset_at or Instant(now + LIMIT_UNKNOWN_US)
             return min(reset, Instant(now + LIMIT_FURTHEST_US)) if reset > now else None

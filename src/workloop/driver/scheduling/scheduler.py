@@ -10,17 +10,21 @@ from dataclasses import dataclass
 from workloop.domain.clock import Instant, to_text
 from workloop.domain.gate import GateKey
 from workloop.driver.report import LoopEndReason
-from workloop.driver.scheduling.blocks import Block, Code, blocks, gate_name, opens, usable
+from workloop.driver.scheduling.blocks import Block, Code, blocks, gate_name, opens, told, usable
 from workloop.driver.scheduling.situation import Snapshot, Standing, TargetView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """Give a target a session of this agent; `tries` is the shut gate that this session finds open or not."""
+    """Give a target a session of this agent; `tries` is the shut gate that this session finds open or not.
+
+    `instead` says why the agents that the target prefers do not get it.
+    """
 
     target: str
     gate: GateKey
     tries: GateKey | None = None
+    instead: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +99,11 @@ def choose(
     if not ready:
         return Wait()
     target = min(ready, key=lambda view: view.served)
-    view = next(view for view in map(seen.gate, target.gates) if usable(view, seen.now))
+    views = [seen.gate(key) for key in target.gates]
+    view = next(view for view in views if usable(view, seen.now))
     tries = None if view.standing is Standing.OPEN else view.by or view.key
-    return Start(target=target.name, gate=view.key, tries=tries)
+    instead = "; ".join((*target.resting, *(told(passed) for passed in views[: views.index(view)])))
+    return Start(target=target.name, gate=view.key, tries=tries, instead=instead)
 
 
 def closure(seen: Snapshot) -> Reason | None:

@@ -52,12 +52,13 @@ class TargetView:
     """One target as it stands.
 
     `looked` is None when its backlog could not be looked at, and `problem` says why. `gates` are the agents that may
-    work on it, the preferred one first. `unclaimed` sessions are under way and have not taken an item yet; `served` is
-    the number of the start that it was last given, over all targets.
+    work on it, the preferred one first, and `resting` says why others may not just now. `unclaimed` sessions are under
+    way and have not taken an item yet; `served` is the number of the start that it was last given, over all targets.
     """
 
     name: str
     gates: tuple[GateKey, ...]
+    resting: tuple[str, ...] = ()
     looked: Poll | None = None
     problem: str = ""
     pause: Halt | None = None

@@ -17,7 +17,7 @@ async def tend_when_due(site: Site) -> bool:
     """Keep the campaign's house: lapsed claims at once, old answers now and then; tells whether it was due."""
     if site.project is None or site.looked is None:
         return False
-    due = site.looked.stale_claimable or anyio.current_time() >= site.tended_at + TEND_SECONDS
+    due = bool(site.looked.stale_claimable) or anyio.current_time() >= site.tended_at + TEND_SECONDS
     if due:
         await run_sync(run_as_host, site.project.queue, site.project.host, "tend", tend)
         site.tended_at = anyio.current_time()

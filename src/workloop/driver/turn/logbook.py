@@ -103,7 +103,7 @@ def loop_row(decision: scheduler.Decision, item: str, session: str) -> Decision:
     unblock = whole.unblock if whole is not None else ""
     match action:
         case scheduler.Start():
-            verb, code, said = Verb.START, "start", f"{action.target} gets a session of {gate_name(action.gate)}"
+            verb, code, said = Verb.START, "start", f"{action.target} gets {session_of(action)}"
         case scheduler.Probe():
             verb, code, said = Verb.PROBE, "probe", f"{gate_name(action.gate)} is tried with a short session"
         case scheduler.Stop():
@@ -144,7 +144,14 @@ def started_row(action: scheduler.Start | scheduler.Probe, item: str, session: s
         subject=Subject(kind=SubjectKind.TARGET, name=action.target),
         verb=Verb.PROBE if probe else Verb.START,
         code="probe" if probe else "start",
-        message=f"a session of {gate_name(action.gate)}",
+        message=session_of(action),
         item=item,
         session=session,
     )
+
+
+def session_of(action: scheduler.Start | scheduler.Probe) -> str:
+    """Say which agent's session a target gets, and why not the one that it would rather have."""
+    said = f"a session of {gate_name(action.gate)}"
+    instead = action.instead if isinstance(action, scheduler.Start) else ""
+    return f"{said}, because {instead}" if instead else said

@@ -22,11 +22,11 @@ SHOWN_MAX = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prospect:
-    """One target as a run would find it: its queue, the agent it begins with, and what holds it back."""
+    """One target as a run would find it: its queue, the agents it may begin with, and what holds it back."""
 
     name: str
     queue: Queue
-    gate: GateKey
+    gates: tuple[GateKey, ...]
     pause: Halt | None = None
     opens_at: Instant | None = None
     sessions_max: int | None = None
@@ -50,11 +50,11 @@ def tell_decision(prospects: Sequence[Prospect], gates: Iterable[Gate], now: Ins
     """Say what the scheduler would choose, and why it would leave the rest."""
     known = Gates(GatePolicy(), lambda kind, facts: None, lambda gates: None)
     known.restore(gates, now)
-    keys = dict.fromkeys(prospect.gate for prospect in prospects)
+    keys = dict.fromkeys(gate for prospect in prospects for gate in prospect.gates)
     targets = tuple(
         TargetView(
             name=prospect.name,
-            gates=(prospect.gate,),
+            gates=prospect.gates,
             looked=poll(prospect.queue),
             pause=prospect.pause,
             opens_at=prospect.opens_at,

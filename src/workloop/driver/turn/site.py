@@ -175,6 +175,7 @@ class Site:
         return TargetView(
             name=self.name,
             gates=fit or gates,
+            resting=tuple(halt.reason for halt in resting.values()) if fit else (),
             looked=self.looked,
             problem=problem_of(self.failed),
             pause=pause,

@@ -32,6 +32,7 @@ class Aimed:
     work_dir: Path
     mcp_config_path: Path | None
     mcp_config_paths: Mapping[str, Path]
+    agents: tuple[str, ...]
     queue: object = True
 
 
@@ -44,7 +45,7 @@ def examine(
     except WorkloopError as error:
         yield refused("config", error)
         return
-    names = ", ".join(settings.loop.harness_names())
+    names = ", ".join(settings.harness_names)
     yield fine("config", f"{settings.source}: {names} on {', '.join(target.name for target in settings.targets)}")
     yield from look_at_places(settings)
     for target in settings.targets:
@@ -62,6 +63,7 @@ def look_at_agents(settings: Settings, environment: Mapping[str, str], *, probin
             work_dir=target.place.repository,
             mcp_config_path=target.config.mcp_config_path,
             mcp_config_paths=target.config.mcp_config_paths,
+            agents=target.config.agents,
         )
         for target in settings.targets
     ]

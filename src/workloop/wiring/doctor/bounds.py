@@ -11,10 +11,10 @@ from workloop.wiring.doctor.finding import Finding, doubtful, fine
 def look_at_bounds(settings: Settings) -> Iterator[Finding]:
     """Name every bound that is INERT, and tell what ends or limits a run."""
     loop = settings.loop
-    inert = [*inert_clocks(loop), *inert_counts(settings), *inert_blocks(loop)]
+    inert = [*inert_clocks(loop), *inert_counts(settings), *inert_blocks(settings)]
     for entry, why in inert:
         yield doubtful(f"bound[{entry}]", f"INERT: {why}", f"change {entry} in {settings.source}, or leave it out")
-    yield look_at_ceilings(loop)
+    yield look_at_ceilings(settings)
 
 
 def inert_clocks(loop: DriverConfig) -> Iterator[tuple[str, str]]:
@@ -49,21 +49,23 @@ def inert_counts(settings: Settings) -> Iterator[tuple[str, str]]:
         yield "loop.sessions_max", f"loop.sessions_max_host = {loop.sessions_max_host} is reached first"
 
 
-def inert_blocks(loop: DriverConfig) -> Iterator[tuple[str, str]]:
+def inert_blocks(settings: Settings) -> Iterator[tuple[str, str]]:
     """Yield harnesses that are declared and never started, and models that no phase asks for."""
-    used = loop.harness_names()
+    loop, used = settings.loop, settings.harness_names
+    agents = {*loop.agent_names(), *(agent for target in settings.targets for agent in target.config.agents)}
     for name, block in loop.harnesses.items():
         if name not in used:
             yield f"harness.{name}", "declared, but neither the loop nor a phase starts it"
             continue
-        tiers = {phase.tier for phase in loop.phases if (phase.harness or loop.harness) == name}
+        tiers = {phase.tier for phase in loop.phases if name in ((phase.harness,) if phase.harness else agents)}
         for tier in sorted(block.models.keys() - tiers - {"default"}):
             yield f"harness.{name}.models.{tier}", "no phase asks for this tier"
 
 
-def look_at_ceilings(loop: DriverConfig) -> Finding:
+def look_at_ceilings(settings: Settings) -> Finding:
     """Tell what ends a run or bounds what it costs."""
-    blocks = [loop.harness_config(name) for name in loop.harness_names()]
+    loop = settings.loop
+    blocks = [loop.harness_config(name) for name in settings.harness_names]
     ends = [
         *([f"{loop.max_iterations} sessions"] if loop.max_iterations is not None else []),
         *([f"{loop.run_seconds_max:g} seconds"] if loop.run_seconds_max is not None else []),

@@ -50,7 +50,9 @@ class Trial(NamedTuple):
 def trials(settings: Settings) -> Iterator[Trial]:
     """Yield one trial for each harness and tier that sessions are started with."""
     loop, seen = settings.loop, set[tuple[str, str]]()
-    used = [(phase.harness or loop.harness, phase.tier) for phase in loop.phases] or [(loop.harness, "")]
+    agents = dict.fromkeys(agent for target in settings.targets for agent in loop.agent_names(target.config.agents))
+    used = [(name, phase.tier) for phase in loop.phases for name in ((phase.harness,) if phase.harness else agents)]
+    used = used or [(agent, "") for agent in agents]
     for name, tier in (*used, *((name, "") for name in loop.harnesses)):
         if (name, tier) not in seen and not (not tier and any(name == other for other, _ in seen)):
             seen.add((name, tier))
