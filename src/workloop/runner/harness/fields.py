@@ -46,9 +46,7 @@ class Fields:
     def micros(self, name: str) -> int | None:
         """Return an amount of units as whole millionths."""
         value = self.values.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return None
-        return round(value * 1_000_000) if 0 <= value <= INTEGER_MAX / 1_000_000 else None
+        return None if isinstance(value, bool) or not isinstance(value, int | float) else micros_of(value)
 
     def epoch_seconds(self, name: str) -> Instant | None:
         """Return an instant that is written as seconds since the epoch."""
@@ -77,6 +75,11 @@ class Fields:
     def objects(self) -> list["Fields"]:
         """Return the values that are objects themselves."""
         return [fields for fields in map(Fields, self.values.values()) if fields]
+
+
+def micros_of(amount: float | None) -> int | None:
+    """Turn an amount of units into whole millionths; nonsense is None."""
+    return round(amount * 1_000_000) if amount is not None and 0 <= amount <= INTEGER_MAX / 1_000_000 else None
 
 
 def instant_of_seconds(seconds: int | None) -> Instant | None:

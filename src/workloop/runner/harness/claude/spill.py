@@ -7,17 +7,13 @@ from pathlib import Path
 
 import msgspec
 
-from workloop.runner.harness.fields import Fields
+from workloop.runner.harness.claude.wire import Block, text_of
+from workloop.runner.harness.shapes import built
 
 OPENING = "<persisted-output>"
 FILE_BYTES_MAX = 16 * 1024 * 1024
 SAVED_TO = re.compile(r"saved to: (/[^\n]{1,4096})")
 CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
-
-
-def text_of(block: Fields) -> str:
-    """Return the text of an answer: a bare one, or the texts of its parts."""
-    return block.text("content") or "\n".join(part.text("text") for part in block.each("content"))
 
 
 def is_spilled(content: str) -> bool:
@@ -42,7 +38,7 @@ def read_spilled(note: str, call_id: str) -> str:
         content: object = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
-    return text_of(Fields({"content": content}))
+    return text_of(built(Block, {"content": content}).content)
 
 
 def read_plain(path: Path) -> bytes:

@@ -28,8 +28,23 @@ from workloop.runner.harness.claude.mending import Mender
 from workloop.runner.harness.claude.outcome import ClaudeOutcome, End
 from workloop.runner.harness.claude.tools import ClaudeTools, answer_of, arguments_of
 from workloop.runner.harness.claude.usage import ClaudeUsage
-from workloop.runner.harness.fields import Fields, parse
+from workloop.runner.harness.claude.wire import (
+    DECODER,
+    NO_MESSAGE,
+    SHAPES,
+    Assistant,
+    Block,
+    LimitReport,
+    Line,
+    Message,
+    Result,
+    System,
+    User,
+    text_of,
+)
+from workloop.runner.harness.fields import parse
 from workloop.runner.harness.port import Ending
+from workloop.runner.harness.shapes import built, decoded
 from workloop.runner.harness.stamper import Stamper
 from workloop.runner.signatures import Signatures
 
@@ -64,27 +79,43 @@ class ClaudeReader:
 
     def feed(self, line: bytes, arrival_us: int) -> list[SessionEvent]:
         """Decode one line; an empty one is nothing, an unknown one is kept as unrecognised."""
+        told = None if self.mender.held else decoded(DECODER, line)
+        if told is not None:
+            return self.act(told, line, arrival_us)
         if not line.strip():
             return []
         return [event for whole in self.mender.feed(line) for event in self.read(whole, arrival_us)]
 
     def read(self, line: bytes, arrival_us: int) -> list[SessionEvent]:
-        """Decode one event."""
+        """Decode one event that is of no kind that is read, or of which not all is as it should be."""
         fields = parse(line)
         if fields is None:
             self.outcome.line(line)
             return [self.stamper.unrecognised(line, self.stamper.at(arrival_us))]
-        kind = fields.text("type")
-        if kind == "system":
-            kind = f"system/{fields.text('subtype')}"
+        shape = SHAPES.get(fields.text("type"))
+        if shape is None:
+            return self.unread(fields.text("type"), line, arrival_us)
+        return self.act(built(shape, fields.values), line, arrival_us)
+
+    def unread(self, kind: str, line: bytes, arrival_us: int) -> list[SessionEvent]:
+        """Pass over a kind that says nothing that is needed, and keep the others in short."""
         if kind in self.signatures.ignored:
             return []
-        rule = RULES.get(kind)
-        if rule is None:
-            return [self.stamper.unrecognised(line, self.stamper.at(arrival_us))]
+        return [self.stamper.unrecognised(line, self.stamper.at(arrival_us))]
+
+    def act(self, told: Line, line: bytes, arrival_us: int) -> list[SessionEvent]:
+        """Read one event by its kind."""
+        if isinstance(told, System) and told.subtype not in SYSTEM_RULES:
+            return self.unread(f"system/{told.subtype}", line, arrival_us)
         self.stamper.last_arrival_us = arrival_us
-        self.outcome.timestamp = fields.text("timestamp") or self.outcome.timestamp
-        return rule(self, fields)
+        self.outcome.timestamp = told.timestamp or self.outcome.timestamp
+        if isinstance(told, Assistant):
+            return self.on_assistant(told)
+        if isinstance(told, User):
+            return self.on_user(told)
+        if isinstance(told, Result):
+            return self.on_result(told)
+        return self.on_rate_limit(told) if isinstance(told, LimitReport) else SYSTEM_RULES[told.subtype](self, told)
 
     def overlong(self, size: int, arrival_us: int) -> list[SessionEvent]:
         """Take note of a line that was too long to keep."""
@@ -105,22 +136,20 @@ class ClaudeReader:
             events.append(self.limit(LimitKind.UNKNOWN, detail=self.outcome.error_text()))
         return Ending(conclusion=conclusion, events=tuple(events))
 
-    def on_init(self, fields: Fields) -> list[SessionEvent]:
+    def on_init(self, told: System) -> list[SessionEvent]:
         """Read the opening line: identity, and whether our server is there."""
         if self.started:
             return []
         self.started = True
-        self.outcome.resume_id = fields.text("session_id") or self.outcome.resume_id
+        self.outcome.resume_id = told.session_id or self.outcome.resume_id
         start = Started(
             at=self.stamper.again(),
             resume_id=self.outcome.resume_id,
-            model=head(fields.text("model"), 200),
-            version=head(fields.text("claude_code_version"), 200),
+            model=head(told.model, 200),
+            version=head(told.claude_code_version, 200),
         )
-        states = {
-            server.text("name"): MCP_STATES.get(server.text("status"), McpState.FAILED)
-            for server in fields.each("mcp_servers")
-        }
+        servers = told.mcp_servers or ()
+        states = {server.name: MCP_STATES.get(server.status, McpState.FAILED) for server in servers}
         if self.server:
             states.setdefault(self.server, McpState.FAILED)
         return [start, *(self.mcp_status(name, state) for name, state in states.items())]
@@ -131,83 +160,74 @@ class ClaudeReader:
             at=self.stamper.again(), server=head(name, 200), state=state, required=bool(name) and name == self.server
         )
 
-    def on_assistant(self, fields: Fields) -> list[SessionEvent]:
+    def on_assistant(self, told: Assistant) -> list[SessionEvent]:
         """Read one message of the agent, or one of the CLI itself that is dressed as one."""
-        message = fields.inner("message")
-        if fields.flag("is_api_error_message") or fields.text("error") or message.text("model") == SYNTHETIC:
-            return self.on_api_error(fields)
+        message = told.message or NO_MESSAGE
+        if told.is_api_error_message or told.error or message.model == SYNTHETIC:
+            return self.on_api_error(told)
         self.outcome.went_on()
         events = self.count_message(message)
-        for block in message.each("content"):
-            events += self.on_block(block)
+        for block in message.content:
+            if block.type == "text" and block.text:
+                self.outcome.spoke = True
+                events.append(Text(self.stamper.again(), head(block.text, TEXT_CHARACTERS_MAX)))
+            elif block.type == "tool_use":
+                self.outcome.spoke = True
+                events.append(self.tool_call(block))
         return events
 
-    def on_api_error(self, fields: Fields) -> list[SessionEvent]:
+    def on_api_error(self, told: Assistant) -> list[SessionEvent]:
         """Keep the error's class and the reset time it may carry."""
-        message = head(self.outcome.erred(fields), DETAIL_CHARACTERS_MAX)
+        message = head(self.outcome.erred(told), DETAIL_CHARACTERS_MAX)
         code = head(self.outcome.error or "synthetic", 200)
         return [SessionError(at=self.stamper.again(), code=code, message=message)]
 
-    def on_block(self, block: Fields) -> list[SessionEvent]:
-        """Read one content block of the agent's message."""
-        match block.text("type"):
-            case "text" if block.text("text"):
-                self.outcome.spoke = True
-                return [Text(at=self.stamper.again(), text=head(block.text("text"), TEXT_CHARACTERS_MAX))]
-            case "tool_use":
-                self.outcome.spoke = True
-                call_id, name, kind = self.tools.opened(block)
-                asked = arguments_of(block, name)
-                return [ToolCall(at=self.stamper.again(), call_id=call_id, name=name, kind=kind, arguments=asked)]
-            case _:
-                return []
+    def tool_call(self, block: Block) -> ToolCall:
+        """Report that a tool was called."""
+        call_id, name, kind = self.tools.opened(block)
+        return ToolCall(self.stamper.again(), call_id, name, kind, arguments_of(block, name))
 
-    def count_message(self, message: Fields) -> list[SessionEvent]:
+    def count_message(self, message: Message) -> list[SessionEvent]:
         """Count a message's tokens once."""
         more = self.usage.of_message(message)
-        return [Usage(at=self.stamper.again(), tokens=more)] if more.total else []
+        return [Usage(self.stamper.again(), more)] if more.total else []
 
-    def on_user(self, fields: Fields) -> list[SessionEvent]:
+    def on_user(self, told: User) -> list[SessionEvent]:
         """Read the tool results that the CLI hands back to the model."""
-        blocks = [block for block in fields.inner("message").each("content") if block.text("type") == "tool_result"]
-        return [self.tool_result(block) for block in blocks]
+        return [
+            self.tool_result(block) for block in (told.message or NO_MESSAGE).content if block.type == "tool_result"
+        ]
 
-    def tool_result(self, block: Fields) -> ToolResult:
+    def tool_result(self, block: Block) -> ToolResult:
         """Report how one tool call ended."""
-        call_id, name, result, exit_code = self.tools.closed(block)
-        return ToolResult(
-            at=self.stamper.again(),
-            call_id=call_id,
-            name=name,
-            result=result,
-            exit_code=exit_code,
-            answer=answer_of(block, name),
-        )
+        content = text_of(block.content)
+        call_id, name, result, exit_code = self.tools.closed(block, content)
+        answer = answer_of(block, name, content)
+        return ToolResult(self.stamper.again(), call_id, name, result, exit_code, answer)
 
-    def on_denied(self, fields: Fields) -> list[SessionEvent]:
+    def on_denied(self, told: System) -> list[SessionEvent]:
         """Read a refusal by the permission policy."""
-        call_id, name = self.tools.denied(fields)
+        call_id, name = self.tools.denied(told)
         return [Denied(at=self.stamper.again(), call_id=call_id, name=name)]
 
-    def on_retry(self, fields: Fields) -> list[SessionEvent]:
+    def on_retry(self, told: System) -> list[SessionEvent]:
         """Read a retry of the CLI itself."""
-        delay = fields.integer("retry_delay_ms")
-        reason = fields.text("error") or "unknown"
+        delay = told.retry_delay_ms
         return [
             Retrying(
                 at=self.stamper.again(),
-                attempt=fields.count("attempt"),
-                reason=head(reason, 200),
+                attempt=told.attempt,
+                reason=head(told.error or "unknown", 200),
                 delay_us=None if delay is None else delay * 1_000,
             )
         ]
 
-    def on_rate_limit(self, fields: Fields) -> list[SessionEvent]:
+    def on_rate_limit(self, told: LimitReport) -> list[SessionEvent]:
         """Read a limit report; one that still allows the call says nothing."""
-        info = fields.inner("rate_limit_info")
-        if not self.outcome.limited(info):
+        limits = told.rate_limit_info
+        if limits is None or not self.outcome.limited(limits):
             return []
-        return [self.limit(LimitKind.WINDOW, detail=info.text("rateLimitType"))]
+        return [self.limit(LimitKind.WINDOW, detail=limits.rate_limit_type or "")]
 
     def limit(self, kind: LimitKind, *, detail: str) -> Limit:
         """Report a limit with what is known about its end."""
@@ -219,23 +239,19 @@ class ClaudeReader:
             detail=head(detail, DETAIL_CHARACTERS_MAX),
         )
 
-    def on_result(self, fields: Fields) -> list[SessionEvent]:
+    def on_result(self, told: Result) -> list[SessionEvent]:
         """Read the end of a turn: totals, and the failure that may hide in a success."""
-        self.outcome.ended(fields)
-        reason = fields.text("terminal_reason") or fields.text("subtype")
-        tokens, cost_micros = self.usage.of_result(fields)
+        self.outcome.ended(told)
+        reason = told.terminal_reason or told.subtype
+        tokens, cost_micros = self.usage.of_result(told)
         return [
             Usage(at=self.stamper.again(), tokens=tokens, cost_micros=cost_micros),
             Finished(at=self.stamper.again(), failed=self.outcome.failed, reason=head(reason, 200)),
         ]
 
 
-RULES: dict[str, Callable[[ClaudeReader, Fields], list[SessionEvent]]] = {
-    "system/init": ClaudeReader.on_init,
-    "system/api_retry": ClaudeReader.on_retry,
-    "system/permission_denied": ClaudeReader.on_denied,
-    "assistant": ClaudeReader.on_assistant,
-    "user": ClaudeReader.on_user,
-    "rate_limit_event": ClaudeReader.on_rate_limit,
-    "result": ClaudeReader.on_result,
+SYSTEM_RULES: dict[str, Callable[[ClaudeReader, System], list[SessionEvent]]] = {
+    "init": ClaudeReader.on_init,
+    "api_retry": ClaudeReader.on_retry,
+    "permission_denied": ClaudeReader.on_denied,
 }

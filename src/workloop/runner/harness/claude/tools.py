@@ -5,8 +5,8 @@ import re
 import msgspec
 
 from workloop.domain.session import DETAIL_CHARACTERS_MAX, MCP_CHARACTERS_MAX, ToolKind, ToolResultClass, head
-from workloop.runner.harness.claude.spill import is_spilled, read_spilled, text_of
-from workloop.runner.harness.fields import Fields
+from workloop.runner.harness.claude.spill import is_spilled, read_spilled
+from workloop.runner.harness.claude.wire import Block, System
 from workloop.runner.signatures import Signatures
 
 NAME_CHARACTERS_MAX = 200
@@ -41,34 +41,33 @@ class ClaudeTools:
         """Say whether the session lacked a tool that it needed: one of ours, or the last it asked for."""
         return self.own_denied or self.last is ToolResultClass.REFUSED
 
-    def opened(self, block: Fields) -> tuple[str, str, ToolKind]:
+    def opened(self, block: Block) -> tuple[str, str, ToolKind]:
         """Note a call; returns its id, its tool's name and what the tool does."""
-        call_id, name = short(block.text("id")), short(block.text("name"))
+        call_id, name = short(block.id), short(block.name)
         self.calls[call_id] = name
         return call_id, name, ToolKind.MCP if name.startswith(MCP_PREFIX) else TOOL_KINDS.get(name, ToolKind.OTHER)
 
-    def denied(self, fields: Fields) -> tuple[str, str]:
+    def denied(self, told: System) -> tuple[str, str]:
         """Note a refusal by the permission policy; returns the call's id and its tool's name."""
-        call_id, name = short(fields.text("tool_use_id")), short(fields.text("tool_name"))
+        call_id, name = short(told.tool_use_id), short(told.tool_name)
         self.denied_calls.add(call_id)
         self.own_denied = self.own_denied or bool(self.own_prefix and name.startswith(self.own_prefix))
         return call_id, name
 
-    def closed(self, block: Fields) -> tuple[str, str, ToolResultClass, int | None]:
+    def closed(self, block: Block, content: str) -> tuple[str, str, ToolResultClass, int | None]:
         """Note a result; returns the call's id, its tool's name, the class, and a command's exit code."""
-        call_id = short(block.text("tool_use_id"))
+        call_id = short(block.tool_use_id)
         name = self.calls.pop(call_id, "")
-        content = text_of(block)
         exit_code = EXIT_CODE.match(content) if TOOL_KINDS.get(name) is ToolKind.SHELL else None
         self.last = self.classify(block, call_id, name, content, exit_code)
-        told = exit_code and self.last is ToolResultClass.COMMAND_NONZERO
-        return call_id, name, self.last, int(exit_code[1]) if exit_code and told else None
+        known = exit_code is not None and self.last is ToolResultClass.COMMAND_NONZERO
+        return call_id, name, self.last, int(exit_code[1]) if exit_code and known else None
 
     def classify(
-        self, block: Fields, call_id: str, name: str, content: str, exit_code: re.Match[str] | None
+        self, block: Block, call_id: str, name: str, content: str, exit_code: re.Match[str] | None
     ) -> ToolResultClass:
         """Name the class of a result; what no rule knows stays unknown."""
-        if not block.flag("is_error"):
+        if not block.is_error:
             return ToolResultClass.OK
         if call_id in self.denied_calls:
             return ToolResultClass.REFUSED
@@ -78,19 +77,19 @@ class ClaudeTools:
         return self.signatures.tool_class(facts) or ToolResultClass.UNKNOWN
 
 
-def arguments_of(block: Fields, name: str) -> str:
+def arguments_of(block: Block, name: str) -> str:
     """Return what an MCP tool was asked, as bounded JSON; nothing of other tools is kept."""
     if not name.startswith(MCP_PREFIX):
         return ""
-    return head(msgspec.json.encode(block.inner("input").values).decode(), MCP_CHARACTERS_MAX)
+    asked: object = msgspec.json.decode(block.input)
+    return head(msgspec.json.encode(asked if isinstance(asked, dict) else {}).decode(), MCP_CHARACTERS_MAX)
 
 
-def answer_of(block: Fields, name: str) -> str:
+def answer_of(block: Block, name: str, content: str) -> str:
     """Return what an MCP tool answered, bounded, also where the CLI put it into a file."""
     if not name.startswith(MCP_PREFIX):
         return ""
-    content = text_of(block)
-    answer = read_spilled(content, block.text("tool_use_id")) if is_spilled(content) else content
+    answer = read_spilled(content, block.tool_use_id) if is_spilled(content) else content
     return head(answer, MCP_CHARACTERS_MAX)
 
 

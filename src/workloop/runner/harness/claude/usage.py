@@ -1,7 +1,10 @@
 """How Claude Code's running totals become deltas that are never counted twice."""
 
 from workloop.domain.session import Tokens
-from workloop.runner.harness.fields import Fields
+from workloop.runner.harness.claude.wire import NO_COUNTS, Counts, Message, ModelCounts, Result
+from workloop.runner.harness.fields import micros_of
+
+NONE = Tokens()
 
 
 class ClaudeUsage:
@@ -9,51 +12,38 @@ class ClaudeUsage:
 
     def __init__(self, *, resumed: bool) -> None:
         self.resumed = resumed
-        self.by_message: dict[str, Tokens] = {}
-        self.counted = Tokens()
+        self.by_message: dict[str, Counts] = {}
+        self.counted = NONE
 
-    def of_message(self, message: Fields) -> Tokens:
+    def of_message(self, message: Message) -> Tokens:
         """Return what a message adds; its output is a lower bound until the result comes."""
-        key, tokens = message.text("id"), usage_tokens(message.inner("usage"))
-        more = tokens.beyond(self.by_message.get(key, Tokens()))
+        known, told = self.by_message.get(message.id), message.usage or NO_COUNTS
+        if told == known:
+            return NONE
+        more = tokens_of(told) if known is None else tokens_of(told).beyond(tokens_of(known))
         if more.total:
-            self.by_message[key] = tokens
+            self.by_message[message.id] = told
             self.counted += more
         return more
 
-    def of_result(self, result: Fields) -> tuple[Tokens, int | None]:
+    def of_result(self, result: Result) -> tuple[Tokens, int | None]:
         """Return what a result adds to the messages since the one before, and its cost.
 
         A resumed session's running totals include its earlier processes, so the per-result report is
         used where there is one; without it the cost of a resumed session is over-stated, never under.
         """
-        recent = result.inner("model_usage_since_last_result").objects()
-        models = recent or ([] if self.resumed else result.inner("modelUsage").objects())
-        total = (
-            sum((model_tokens(model) for model in models), Tokens()) if models else usage_tokens(result.inner("usage"))
-        )
+        recent = list((result.model_usage_since_last_result or {}).values())
+        models = recent or ([] if self.resumed else list((result.model_usage or {}).values()))
+        total = sum(map(tokens_of, models), NONE) if models else tokens_of(result.usage or NO_COUNTS)
         more = total.beyond(self.counted)
-        self.counted = Tokens()
-        micros = [amount for model in recent if (amount := model.micros("costUSD")) is not None]
+        self.counted = NONE
+        micros = [amount for model in recent if (amount := micros_of(model.cost)) is not None]
         known = recent and len(micros) == len(recent)
-        return more, sum(micros) if known else result.micros("total_cost_usd")
+        return more, sum(micros) if known else micros_of(result.total_cost_usd)
 
 
-def usage_tokens(usage: Fields) -> Tokens:
-    """Fold the provider's usage object into the four buckets."""
+def tokens_of(counts: Counts | ModelCounts) -> Tokens:
+    """Fold a report into the four buckets."""
     return Tokens(
-        input=usage.count("input_tokens"),
-        output=usage.count("output_tokens"),
-        cache_read=usage.count("cache_read_input_tokens"),
-        cache_write=usage.count("cache_creation_input_tokens"),
-    )
-
-
-def model_tokens(model: Fields) -> Tokens:
-    """Fold one model's totals into the four buckets."""
-    return Tokens(
-        input=model.count("inputTokens"),
-        output=model.count("outputTokens"),
-        cache_read=model.count("cacheReadInputTokens"),
-        cache_write=model.count("cacheCreationInputTokens"),
+        counts.input_tokens, counts.output_tokens, counts.cache_read_input_tokens, counts.cache_creation_input_tokens
     )
