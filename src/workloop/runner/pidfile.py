@@ -1,6 +1,7 @@
 """How the next loop learns which processes a dead loop left behind, and ends them."""
 
 import json
+import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -32,12 +33,18 @@ class PidFile:
         self.path = session_dir / NAME
         self.marker = marker
         self.written: frozenset[Identity] | None = None
+        self.removed = False
+        self.lock = threading.Lock()
 
-    def write(self, known: Iterable[Identity]) -> None:
-        """Write down the known processes, when there is a new one."""
-        identities = frozenset(known)
-        if identities == self.written:
-            return
+    def write(self, living: Iterable[Identity]) -> None:
+        """Write down the living processes, when there is a new one; not any more after all were said to be dead."""
+        identities = frozenset(living)
+        with self.lock:
+            if not self.removed and (self.written is None or not identities <= self.written):
+                self.put(identities)
+
+    def put(self, identities: frozenset[Identity]) -> None:
+        """Replace the file."""
         processes = [{"pid": identity.pid, "started": identity.started} for identity in sorted_by_pid(identities)]
         record = {"boot": boot_id(), "marker": self.marker, "processes": processes}
         write_private(self.path.with_suffix(".new"), json.dumps(record)).replace(self.path)
@@ -45,8 +52,9 @@ class PidFile:
 
     def remove(self) -> None:
         """Say that all are dead."""
-        self.path.unlink(missing_ok=True)
-        self.written = None
+        with self.lock:
+            self.removed = True
+            self.path.unlink(missing_ok=True)
 
 
 def sorted_by_pid(identities: Iterable[Identity]) -> list[Identity]:

@@ -81,15 +81,19 @@ class Child:
                 await anyio.sleep(POLL_SECONDS)
         return status
 
-    async def look(self) -> float:
+    async def look(self, since: float | None = None) -> float:
         """Remember the descendants that are there now, also on disk for the next loop; returns what they worked.
 
-        That is the processor seconds of all that the child started, not its own.
+        That is the processor seconds of all that the child started, not its own. With `since`, what anybody saw at that
+        monotonic moment or later will do.
         """
-        ticks = await anyio.to_thread.run_sync(self.family.tidy)
-        if not self.proven_dead:  # a look that began before the end must not bring the file back
-            self.pid_file.write(self.family.known.values())
-        return ticks / TICKS_A_SECOND
+
+        def looked() -> int:
+            ticks = self.family.tidy(since)
+            self.pid_file.write(self.family.living)
+            return ticks
+
+        return await anyio.to_thread.run_sync(looked) / TICKS_A_SECOND
 
     async def end(self, ladder: StopLadder) -> Death:
         """End the child and all it started, and prove it; not to be interrupted by anybody."""
@@ -189,7 +193,7 @@ def spawn(launch: Launch, *, session_dir: Path, session_id: str) -> Child:
         raise Fault("SPAWN_FAILED", f"could not start {argv[0]}: {error}", hint="see the system's limits") from error
     row = row_of(popen.pid)
     family = Family(session_id, [row.identity] if row else (), leader=popen.pid)
-    pid_file.write(family.known.values())
+    pid_file.write(family.living)
     return Child(popen, family, pid_file)
 
 

@@ -3,6 +3,9 @@
 import os
 import signal as signals
 import sys
+import threading
+import time
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +43,26 @@ def snapshot() -> dict[int, Row]:
         return snapshot_portable()
     rows = (row_of(int(entry.name)) for entry in PROC.iterdir() if entry.name.isdigit())
     return {row.pid: row for row in rows if row is not None}
+
+
+class SharedTable:
+    """One look at all processes for everybody who looks at about the same time."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.looked_at = float("-inf")
+        self.rows: dict[int, Row] = {}
+
+    def since(self, moment: float) -> dict[int, Row]:
+        """Return every process as it was seen at a monotonic moment or later; looks only when nobody did."""
+        with self.lock:
+            if self.looked_at < moment:
+                now = time.monotonic()
+                self.rows, self.looked_at = snapshot(), now
+            return self.rows
+
+
+SHARED = SharedTable()
 
 
 def row_of(pid: int) -> Row | None:
@@ -127,6 +150,7 @@ def send_portable(identity: Identity, number: signals.Signals) -> bool:
     return True
 
 
+@cache
 def boot_id() -> str:
     """Name the running boot, so that numbers written before a restart are never believed after it."""
     try:

@@ -1,5 +1,6 @@
 """How one agent session is run from spawn to proven death."""
 
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -143,9 +144,12 @@ class Session:
 
     async def keep_looking(self) -> None:
         """Remember descendants while their ancestry can still be seen."""
+        every = self.watch.limits.look_seconds
         while True:
-            await anyio.sleep(self.watch.limits.look_seconds)
-            self.watch.looked(await self.child.look(), anyio.current_time())
+            now = time.monotonic()
+            beat = now + every - now % every  # the same for all sessions, so that one look serves them
+            await anyio.sleep(beat - now)
+            self.watch.looked(await self.child.look(beat), anyio.current_time())
 
     async def drain(self) -> None:
         """Read both streams to their ends."""
