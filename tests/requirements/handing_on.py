@@ -55,7 +55,7 @@ HANDING_ON = (
         "L09",
         "Another agent can go on from what is on the branch.",
         "test_another_account_begins_with_the_brief_in_the_tree_that_was_left",
-        "test_alternative_agents_take_over_while_the_first_is_limited_or_stopped",
-        note="it gets contract, tree and the host's advice, no notes of the first; only a person moves an item",
+        "test_another_agent_goes_on_at_once_and_the_first_comes_back_after_its_reset",
+        note="it gets the contract, the tree and the host's advice; notes of the first one do not travel",
     ),
 )

@@ -151,7 +151,7 @@ LIMITS = (
         "test_d26_an_implausible_reset_is_not_believed_and_stops_nothing",
         "test_a_limit_shuts_its_own_gate_and_no_other",
         "test_alternative_agents_take_over_while_the_first_is_limited_or_stopped",
-        note="the scheduler knows of alternatives, but no setting gives a project more than one agent to begin with",
+        "test_another_agent_goes_on_at_once_and_the_first_comes_back_after_its_reset",
     ),
     held(
         "D27",
