@@ -14,12 +14,14 @@ TOLD_BYTES_MAX = 32 * 1024
 WORKSPACE = "workspace-write"
 TOLD_HEADING = "# What this repository tells agents (AGENTS.md)"
 
-# Nothing looks for updates, reports home, loads what the program would fetch, or waits for a network without end.
+# Nothing looks for updates, reports home, loads what the program would fetch, or waits for a network without end; and
+# no copy of the environment, keys and all, is written to a file that stays when the program is killed.
 FIXED: Mapping[str, object] = {
     "check_for_update_on_startup": False,
     "analytics.enabled": False,
     "features.apps": False,
     "features.plugins": False,
+    "features.shell_snapshot": False,
     "features.unbounded_connection_retries": False,
     "approval_policy": "never",
     "shell_environment_policy.ignore_default_excludes": True,
