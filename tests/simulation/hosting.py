@@ -41,7 +41,7 @@ class Hosting:
     def ids(self, use: int) -> SeededIds:
         """Return a source of ids that nobody else draws from."""
         place = list(self.night.hosts).index(self.life.name)
-        return SeededIds(((self.night.seed * 10 + place) * 1000 + self.life.number) * 10 + use + 100)
+        return SeededIds(((self.night.seed * 10 + place) * 1000 + self.life.number) * 100 + use)
 
     def parts(self) -> LoopParts:
         """Put a loop together."""
@@ -66,7 +66,8 @@ class Hosting:
     def site(self, backlog: Backlog, endpoint: SimEndpoint) -> Site:
         """Put one target together, by a queue of ours or as somebody else's backlog."""
         life, night, slug = self.life, self.night, backlog.slug
-        queue = Queue(store=LifeStore(life), ids=self.ids(len(slug) + 3), slug=slug)
+        use = 10 * (1 + list(night.backlogs).index(slug))
+        queue = Queue(store=LifeStore(life), ids=self.ids(use + 1), slug=slug)
         folder = night.folder / f"{life.name}-{slug}"
         if backlog.origin is None:
             place = Place(life, night.stage, slug, endpoint, foreign=queue)
@@ -79,7 +80,7 @@ class Hosting:
             workshop=shop,
             folder=folder,
             clock=life,
-            ids=self.ids(len(slug) + 13),
+            ids=self.ids(use),
             tell=lambda kind, facts: night.tell(life, kind, facts),
             principal="loop",
         )

@@ -23,7 +23,7 @@ from workloop.service.campaigns import create_campaign
 from workloop.testing.clocks import SeededIds
 
 FAULTY_SECONDS = 4 * 3600.0
-CALM_SECONDS = 8 * 3600.0
+CALM_SECONDS = 6 * 3600.0
 LOOK_SECONDS = 600.0
 PARALLEL = 2
 FOREIGN = "tracker"

@@ -175,6 +175,9 @@ class SimRunner:
         started, record = clock.now(), session.record
         self.place.stage.enter(record)
         end = await session.play(stop)
+        tree = self.place.shop.trees.get(request.cwd) if self.place.shop is not None else None
+        if tree is not None:
+            tree.touched = anyio.current_time()
         self.place.life.require()
         self.place.stage.leave(record, end.session_class, end.reset_at)
         return SessionReport(

@@ -4,6 +4,7 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import anyio
 from world import Life, World
 
 from workloop.domain.checks import Check, CheckKind, CheckOutcome, CheckResult, judge_check
@@ -39,6 +40,7 @@ class Tree:
     tree: WorkTree
     dirty: int = 0
     kept: bool = False
+    touched: float = -1.0
 
 
 @dataclass
@@ -105,7 +107,7 @@ class SimWorkshop:
         self.life.require()
         branch = f"workloop/{order.root_id}"
         for left in [tree for tree in self.trees.values() if tree.order.root_id == order.root_id]:
-            if not left.kept:
+            if not left.kept and left.touched < anyio.current_time():
                 self.origin.troubles.append(f"{left.tree.path.name} was never put away")
             self.put_away(left.tree, "an earlier attempt")
         start = order.start or self.origin.branches.get(branch) or self.origin.main
@@ -138,7 +140,9 @@ class SimWorkshop:
     def put_away(self, tree: WorkTree, reason: str, *, keep: bool = False) -> PutAway:
         """Save what is not committed and forget the tree, unless somebody goes on in it."""
         self.life.require()
-        known = self.trees[tree.path]
+        known = self.trees.get(tree.path)
+        if known is None:
+            return PutAway(path=tree.path, stays="a newer attempt put it away")
         saved = None
         if known.dirty:
             saved = self.origin.commit(self.tip(tree) or "", known.order.root_id, good=False).sha

@@ -30,7 +30,7 @@ class Workload:
 
     def do(self, action: str, **arguments: Any) -> dict[str, Any]:
         """Perform an action; a person shrugs at a refusal."""
-        if action not in ("list", "add_items"):
+        if action not in ("list", "show", "add_items"):
             self.acted_at = anyio.current_time()
         try:
             return dict(perform(self.queue, OPERATOR, action, arguments))

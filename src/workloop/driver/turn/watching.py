@@ -41,13 +41,19 @@ class Watch:
         return self.desk.gates.admission(gate, self.desk.now())
 
     def enter(self, gate: GateKey) -> Admission:
-        """Let a phase's own agent be tried by its session when that is due and this attempt tries nothing else."""
-        found = self.admission(gate)
+        """Let a phase's own agent be tried by its session when that is due and this attempt tries nothing else.
+
+        Nothing but a cheap probe tries one before its stated end.
+        """
+        found, now = self.admission(gate), self.desk.now()
         shut_by = found.by.key if found.by is not None else gate
+        until = found.by.until if found.by is not None else None
+        if until is not None and until > now:
+            return Admission(entry=Entry.WAIT, at=until, by=found.by)
         if found.entry is not Entry.PROBE or (self.work.tries is not None and not self.work.told):
             return found
         self.work.tries, self.work.told = shut_by, False
-        self.desk.gates.trying(shut_by, self.desk.now())
+        self.desk.gates.trying(shut_by, now)
         return Admission(entry=Entry.GO, by=found.by)
 
     def began(self, session: SessionFacts, *, probe: bool = False) -> None:
