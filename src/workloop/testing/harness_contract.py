@@ -26,6 +26,8 @@ NONSENSE = (
     b'{"type":"result"}',
     b'{"type":"text","text":7}',
     b'{"type":["text"]}',
+    b'{"id":[7],"result":{}}',
+    b'{"id":{"a":1},"method":["text"]}',
     b'{"type":"assistant","message":"no"}',
     b'{"type":"user","message":{"content":[{"type":"tool_result","content":[7]}]}}',
     b'{"type":"usage","input":-1e309}',

@@ -1,11 +1,11 @@
 """What became of the tools that an agent called, whatever its CLI calls them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import msgspec
 
+from workloop.domain.frozen import frozen
 from workloop.domain.session import (
     MCP_CHARACTERS_MAX,
     Denied,
@@ -21,7 +21,7 @@ from workloop.runner.harness.stamper import Stamper
 NAME_CHARACTERS_MAX = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Tool:
     """One tool as an adapter understood its name; own is one of the loop's."""
 
@@ -30,6 +30,7 @@ class Tool:
     own: bool = False
 
 
+RAN = (ToolResultClass.OK, ToolResultClass.COMMAND_NONZERO)
 UNSEEN = Tool(name="", kind=ToolKind.OTHER)
 
 
@@ -53,13 +54,12 @@ class Calls:
         call_id = head(call_id, NAME_CHARACTERS_MAX)
         self.open[call_id] = tool
         self.seen += 1
-        return ToolCall(
-            at=self.stamper.again(),
-            call_id=call_id,
-            name=head(tool.name, NAME_CHARACTERS_MAX),
-            kind=tool.kind,
-            arguments=bounded_json(arguments) if tool.kind is ToolKind.MCP else "",
-        )
+        kept = bounded_json(arguments) if tool.kind is ToolKind.MCP else ""
+        return ToolCall(self.stamper.again(), call_id, head(tool.name, NAME_CHARACTERS_MAX), tool.kind, kept)
+
+    def is_open(self, call_id: str) -> bool:
+        """Say whether a call was seen that has not ended."""
+        return call_id in self.open or head(call_id, NAME_CHARACTERS_MAX) in self.open
 
     def tool_of(self, call_id: str) -> Tool:
         """Return the tool of an open call."""
@@ -76,13 +76,11 @@ class Calls:
         events: list[SessionEvent] = []
         if result is ToolResultClass.REFUSED:
             self.own_denied = self.own_denied or tool.own
-            events.append(Denied(at=self.stamper.again(), call_id=call_id, name=name))
+            events.append(Denied(self.stamper.again(), call_id, name))
         kept = head(answer, MCP_CHARACTERS_MAX) if tool.kind is ToolKind.MCP else ""
-        told = exit_code if result in {ToolResultClass.OK, ToolResultClass.COMMAND_NONZERO} else None
-        end = ToolResult(
-            at=self.stamper.again(), call_id=call_id, name=name, result=result, exit_code=told, answer=kept
-        )
-        return [*events, end]
+        told = exit_code if result in RAN else None
+        events.append(ToolResult(self.stamper.again(), call_id, name, result, told, kept))
+        return events
 
 
 def mcp_name(server: str, tool: str) -> str:

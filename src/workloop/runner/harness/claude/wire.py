@@ -1,4 +1,4 @@
-"""The shape of Claude Code's lines: only what is read is decoded."""
+"""The shape of Claude Code's lines: only what is read is decoded, and what cannot refer to itself is not traced."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from msgspec import Raw, Struct, field
 from workloop.runner.harness.shapes import NOTHING, Count, Whole
 
 
-class Part(Struct):
+class Part(Struct, gc=False):
     """One part of what a tool answered."""
 
     text: str = ""
@@ -17,7 +17,7 @@ class Part(Struct):
 Content = str | list[Part]
 
 
-class Block(Struct):
+class Block(Struct, gc=False):
     """One block of a message: a text, a call of a tool, or how a call ended."""
 
     type: str = ""
@@ -30,7 +30,7 @@ class Block(Struct):
     is_error: bool | None = None
 
 
-class Counts(Struct):
+class Counts(Struct, gc=False):
     """The provider's usage of one call."""
 
     input_tokens: Count = 0
@@ -39,7 +39,7 @@ class Counts(Struct):
     cache_creation_input_tokens: Count = 0
 
 
-class ModelCounts(Struct, rename="camel"):
+class ModelCounts(Struct, rename="camel", gc=False):
     """What one model has cost so far."""
 
     input_tokens: Count = 0
@@ -49,7 +49,7 @@ class ModelCounts(Struct, rename="camel"):
     cost: float | None = field(default=None, name="costUSD")
 
 
-class Message(Struct):
+class Message(Struct, gc=False):
     """A message of the agent, or the results that are handed back to it."""
 
     id: str = ""
@@ -58,14 +58,14 @@ class Message(Struct):
     usage: Counts | None = None
 
 
-class Window(Struct, rename="camel"):
+class Window(Struct, rename="camel", gc=False):
     """One window of a limit."""
 
     status: str | None = None
     resets_at: Whole | None = None
 
 
-class Limits(Window, rename="camel"):
+class Limits(Window, rename="camel", gc=False):
     """A report of a limit."""
 
     is_using_overage: bool | None = None
@@ -73,20 +73,20 @@ class Limits(Window, rename="camel"):
     unified_windows: dict[str, Window] = {}
 
 
-class ErrorParams(Struct):
+class ErrorParams(Struct, gc=False):
     """What a failed call of the model told besides its words."""
 
     rate_limit_info: Limits | None = None
 
 
-class Server(Struct):
+class Server(Struct, gc=False):
     """One MCP server of the session."""
 
     name: str = ""
     status: str = ""
 
 
-class Assistant(Struct, tag="assistant"):
+class Assistant(Struct, tag="assistant", gc=False):
     """A message of the agent, or one of the CLI itself that is dressed as one."""
 
     message: Message | None = None
@@ -96,14 +96,14 @@ class Assistant(Struct, tag="assistant"):
     api_error_params: ErrorParams | None = None
 
 
-class User(Struct, tag="user"):
+class User(Struct, tag="user", gc=False):
     """What is handed back to the agent."""
 
     message: Message | None = None
     timestamp: str = ""
 
 
-class System(Struct, tag="system"):
+class System(Struct, tag="system", gc=False):
     """What the CLI says of itself: its start, a retry, a refusal, and much that nobody needs."""
 
     subtype: str = ""
@@ -119,14 +119,14 @@ class System(Struct, tag="system"):
     error: str | None = None
 
 
-class LimitReport(Struct, tag="rate_limit_event"):
+class LimitReport(Struct, tag="rate_limit_event", gc=False):
     """A report of a limit."""
 
     rate_limit_info: Limits | None = None
     timestamp: str = ""
 
 
-class Result(Struct, tag="result"):
+class Result(Struct, tag="result", gc=False):
     """The end of a turn."""
 
     stop_reason: str | None = None

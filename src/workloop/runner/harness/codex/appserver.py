@@ -8,7 +8,7 @@ from workloop.runner.harness.codex.items import CodexItems
 from workloop.runner.harness.codex.reader import NAME_CHARACTERS_MAX, CodexReader
 from workloop.runner.harness.codex.usage import CodexUsage
 from workloop.runner.harness.codex.verdict import Failure, failure_of
-from workloop.runner.harness.codex.wire import Item, Message, Params, TokenUsage, fields_of, value_of
+from workloop.runner.harness.codex.wire import NO_ITEM, Message, Params, TokenUsage, fields_of, value_of
 from workloop.runner.harness.fields import Fields, parse
 from workloop.runner.harness.port import LaunchRequest
 from workloop.runner.signatures import Signatures
@@ -87,7 +87,7 @@ class AppServerReader(CodexReader):
         if not failed and isinstance(result, msgspec.UnsetType):
             return None
         number = value_of(message.id)
-        if number not in {INITIALIZE, THREAD, TURN} or self.ended:
+        if number not in (INITIALIZE, THREAD, TURN) or self.ended:
             return []
         if failed:
             error = fields_of(message.error)
@@ -121,11 +121,11 @@ class AppServerReader(CodexReader):
 
     def on_item_started(self, params: Params) -> list[SessionEvent]:
         """Read the beginning of an item."""
-        return (self.items if self.own(params) else self.others).started(params.item or Item())
+        return (self.items if self.own(params) else self.others).started(params.item or NO_ITEM)
 
     def on_item_completed(self, params: Params) -> list[SessionEvent]:
         """Read the end of an item."""
-        return (self.items if self.own(params) else self.others).completed(params.item or Item())
+        return (self.items if self.own(params) else self.others).completed(params.item or NO_ITEM)
 
     def on_usage(self, params: Params) -> list[SessionEvent]:
         """Read a running total of a thread."""
@@ -147,7 +147,7 @@ class AppServerReader(CodexReader):
         name, status = params.name or "", value_of(params.status)
         state = MCP_STATES.get(status, McpState.FAILED) if isinstance(status, str) else McpState.FAILED
         shown, required = head(name, NAME_CHARACTERS_MAX), bool(name) and name == self.server
-        return [McpStatus(at=self.stamper.again(), server=shown, state=state, required=required)]
+        return [McpStatus(self.stamper.again(), shown, state, required)]
 
     def on_error(self, params: Params) -> list[SessionEvent]:
         """Read an error of the turn; only the turn's own end says that it was the last one."""

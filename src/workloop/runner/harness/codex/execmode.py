@@ -9,7 +9,7 @@ from workloop.runner.harness.codex.reader import NAME_CHARACTERS_MAX, CodexReade
 from workloop.runner.harness.codex.rollout import Rollout, read_rollout
 from workloop.runner.harness.codex.usage import bill_of
 from workloop.runner.harness.codex.verdict import Failure
-from workloop.runner.harness.codex.wire import ExecLine, Item, SnakeCounts, fields_of
+from workloop.runner.harness.codex.wire import NO_ITEM, ExecLine, SnakeCounts, fields_of
 from workloop.runner.harness.port import LaunchRequest
 from workloop.runner.signatures import Signatures
 
@@ -32,9 +32,9 @@ class ExecReader(CodexReader):
         told = DECODER.decode(line)
         match told.type:
             case "item.completed":
-                return self.items.completed(told.item or Item())
+                return self.items.completed(told.item or NO_ITEM)
             case "item.started":
-                return self.items.started(told.item or Item())
+                return self.items.started(told.item or NO_ITEM)
             case "error":
                 return self.troubled(Failure(message=told.message or ""), retries=False)
             case "thread.started":

@@ -10,7 +10,7 @@ from workloop.domain.session import (
     head,
 )
 from workloop.runner.harness.calls import Calls, Tool, bounded_json, mcp_name
-from workloop.runner.harness.codex.wire import Item, McpResult, fields_of
+from workloop.runner.harness.codex.wire import NO_RESULT, Item, fields_of
 from workloop.runner.harness.stamper import Stamper
 from workloop.runner.signatures import Signatures
 
@@ -62,8 +62,7 @@ class CodexItems:
         tool = self.tool_of(item)
         if tool is None:
             return []
-        unseen = not self.calls.tool_of(item.id).name
-        events: list[SessionEvent] = self.started(item) if unseen else []
+        events = [] if self.calls.is_open(item.id) else self.started(item)
         exit_code = item.exit_code if item.exit_code_camel is None else item.exit_code_camel
         result = self.classify(item, tool, exit_code)
         answer = answer_of(item) if tool.kind is ToolKind.MCP else ""
@@ -75,13 +74,12 @@ class CodexItems:
         if not text:
             return []
         self.spoke = True
-        return [Text(at=self.stamper.again(), text=head(text, TEXT_CHARACTERS_MAX))]
+        return [Text(self.stamper.again(), head(text, TEXT_CHARACTERS_MAX))]
 
     def tool_of(self, item: Item) -> Tool | None:
         """Name the tool that an item stands for, if it stands for one."""
         if item.type in MCP_CALLS:
-            server, tool = item.server or "", item.tool or ""
-            return Tool(name=mcp_name(server, tool), kind=ToolKind.MCP, own=bool(self.server) and server == self.server)
+            return self.mcp_tool(item.server or "", item.tool or "")
         if item.type in NAMED:
             return Tool(name=item.tool or item.type, kind=ToolKind.OTHER)
         return BUILT_IN.get(item.type)
@@ -113,7 +111,7 @@ class CodexItems:
 
 def answer_of(item: Item) -> str:
     """Return what an MCP tool answered: its texts, else its structure, else the error."""
-    result = item.result or McpResult()
+    result = item.result or NO_RESULT
     if texts := "\n".join([part.text for part in result.content or () if part.text]):
         return texts
     for structure in (result.structured_content_camel, result.structured_content):

@@ -108,7 +108,7 @@ class CodexReader:
 
     def counted(self, more: Tokens) -> list[SessionEvent]:
         """Report tokens, unless there are none."""
-        return [Usage(at=self.stamper.again(), tokens=more)] if more.total else []
+        return [Usage(self.stamper.again(), more)] if more.total else []
 
     def troubled(self, failure: Failure, *, retries: bool) -> list[SessionEvent]:
         """Report an error: one that is tried again is no more than a delay."""

@@ -8,13 +8,13 @@ from workloop.runner.harness.fields import Fields
 NOTHING = Raw(b"null")
 
 
-class Part(Struct):
+class Part(Struct, gc=False):
     """One part of what an MCP tool answered."""
 
     text: str | None = None
 
 
-class McpResult(Struct):
+class McpResult(Struct, gc=False):
     """What an MCP tool answered, with its structure in either spelling."""
 
     content: list[Part] | None = None
@@ -22,23 +22,23 @@ class McpResult(Struct):
     structured_content_camel: Raw = field(default=NOTHING, name="structuredContent")
 
 
-class Item(Struct):
+class Item(Struct, gc=False):
     """One thread item, in the spelling of either mode; an exit code has a name in each."""
 
-    type: str = ""
     id: str = ""
+    type: str = ""
     text: str | None = None
-    status: str | None = None
     server: str | None = None
     tool: str | None = None
     arguments: Raw = NOTHING
     result: McpResult | None = None
     error: Raw = NOTHING
+    status: str | None = None
     exit_code: int | None = None
     exit_code_camel: int | None = field(default=None, name="exitCode")
 
 
-class Counts(Struct, rename="camel"):
+class Counts(Struct, rename="camel", gc=False):
     """Tokens, where both kinds of cached input are parts of the input."""
 
     input_tokens: int = 0
@@ -47,7 +47,7 @@ class Counts(Struct, rename="camel"):
     output_tokens: int = 0
 
 
-class SnakeCounts(Struct):
+class SnakeCounts(Struct, gc=False):
     """The same as `exec` spells it."""
 
     input_tokens: int = 0
@@ -56,14 +56,14 @@ class SnakeCounts(Struct):
     output_tokens: int = 0
 
 
-class TokenUsage(Struct):
+class TokenUsage(Struct, gc=False):
     """What a thread has cost so far, and what its last call did."""
 
     total: Counts = field(default_factory=Counts)
     last: Counts = field(default_factory=Counts)
 
 
-class Window(Struct):
+class Window(Struct, gc=False):
     """One usage window of the account, in either spelling."""
 
     used_percent: float | None = None
@@ -72,14 +72,14 @@ class Window(Struct):
     resets_at_camel: int | None = field(default=None, name="resetsAt")
 
 
-class Limits(Struct):
+class Limits(Struct, gc=False):
     """The account's usage windows, as far as a report tells of them."""
 
     primary: Window | None = None
     secondary: Window | None = None
 
 
-class Params(Struct, rename="camel"):
+class Params(Struct, rename="camel", gc=False):
     """The parameters of every notification that is read."""
 
     thread_id: str | None = None
@@ -94,7 +94,7 @@ class Params(Struct, rename="camel"):
     status: Raw = NOTHING
 
 
-class Message(Struct):
+class Message(Struct, gc=False):
     """One line of the app-server: an answer, a question or a notification."""
 
     method: str = ""
@@ -104,7 +104,7 @@ class Message(Struct):
     error: Raw | UnsetType = msgspec.UNSET
 
 
-class ExecLine(Struct):
+class ExecLine(Struct, gc=False):
     """One line of `exec --json`."""
 
     type: str = ""
@@ -113,6 +113,9 @@ class ExecLine(Struct):
     usage: SnakeCounts | None = None
     error: Raw = NOTHING
     message: str | None = None
+
+
+NO_RESULT, NO_ITEM = McpResult(), Item()
 
 
 def fields_of(raw: Raw | UnsetType) -> Fields:
