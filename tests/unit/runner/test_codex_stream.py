@@ -242,6 +242,12 @@ def test_codex_error_word_decides_the_class(info: object, message: str, expected
     assert fold.finish(0, None, "").conclusion.session_class == expected
 
 
+@pytest.mark.parametrize("mode", ["app-server", "exec"])
+def test_codex_that_found_its_home_half_made_by_another_session_failed_in_passing(mode: str) -> None:
+    said = "Error: failed to initialize sqlite state runtime under /home/x/.codex: failed to initialize"
+    assert reader(mode).finish(1, None, said).conclusion.session_class == "transient"
+
+
 def test_codex_denial_of_the_last_tool_is_told_and_decides() -> None:
     fold = reader("exec", server="workloop")
     item = {"id": "1", "type": "command_execution", "status": "declined", "exit_code": None}
