@@ -66,7 +66,10 @@ class AgentStage:
         self.model.__enter__()
         tables = [table(f"harness.{name}", self.settings(name)) for name in self.agents]
         self.bench.harnesses = "\n".join((*tables, self.bench.harnesses))
-        return self.bench.open()
+        bench = self.bench.open()
+        if "codex" in self.agents:
+            settle_in(bench.settings.folder / "homes" / "codex" / ".codex")
+        return bench
 
     def settings(self, name: str) -> dict[str, Any]:
         """Return one agent's block of the settings; its key lies in a private file."""
@@ -148,6 +151,15 @@ def codex_settings(url: str, key: Path) -> dict[str, Any]:
     """Return how the real Codex asks the scripted model."""
     command = [str(bundled_codex()), *provider_args(url, retries=1)]
     return {"command": command, "model": CODEX_MODEL, "home": "own", "variables": {KEY_VARIABLE: f"@{key}"}}
+
+
+def settle_in(home: Path) -> None:
+    """Let Codex make the files of its home, which two first sessions at once would do in each other's way."""
+    home.mkdir(mode=0o700, parents=True)
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home.parent), "CODEX_HOME": str(home)}
+    begun = {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "settler", "version": "0"}}}
+    argv = [str(bundled_codex()), "app-server"]
+    subprocess.run(argv, env=environment, input=json.dumps(begun).encode(), capture_output=True, timeout=60, check=True)
 
 
 def fences(folder: Path) -> bool:
