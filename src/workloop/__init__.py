@@ -20,8 +20,8 @@ PUBLISHED = (
 )
 USUAL = "workloop.interfaces.python"
 ELSEWHERE = {
-    "BacklogMd": "workloop.interfaces.trackers.backlog_md",
-    "Mirror": "workloop.interfaces.trackers.mirror",
+    "BacklogMd": "workloop.trackers.backlog_md",
+    "Mirror": "workloop.trackers.mirror",
 }
 
 

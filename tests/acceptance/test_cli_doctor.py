@@ -48,7 +48,10 @@ def test_a_healthy_project_passes_also_strictly_and_is_told_in_words_and_in_json
     done = project.run("doctor", "--strict")
     assert done.code == 0, done
     assert done.answer["warn"] == done.answer["fail"] == 0
-    assert all(row["level"] == "PASS" and not row["remedy"] for row in done.answer["findings"])
+    levels = {row["check"]: row["level"] for row in done.answer["findings"]}
+    assert [check for check, level in levels.items() if level != "PASS"] == ["sandbox"]
+    assert levels["sandbox"] == "SKIP"
+    assert not any(row["remedy"] for row in done.answer["findings"])
     words = project.run("doctor", "--no-json").out
     assert words.splitlines()[0].startswith("PASS  config: ")
     assert words.splitlines()[-1].endswith(" PASS, 0 WARN, 0 FAIL")

@@ -22,6 +22,7 @@ from workloop.config import (
     HarnessKind,
     PhaseConfig,
     TargetConfig,
+    TrackerConfig,
     read_driver,
     read_harness,
 )
@@ -237,7 +238,12 @@ class Asked(Mapping[str, Any]):
 def settings_keys() -> list[str]:
     """Return every key of the settings file that its readers look for."""
     ceilings, defaults, loop, harness = Asked(), Asked(), Asked(), Asked()
-    campaign, phase, target = Asked(ceilings=ceilings, defaults=defaults), Asked(name="review"), Asked(work_dir=".")
+    campaign, phase, tracker = (
+        Asked(ceilings=ceilings, defaults=defaults),
+        Asked(name="review"),
+        Asked(kind="backlog.md"),
+    )
+    target = Asked(work_dir=".", tracker=tracker)
     read_settings(campaign)
     read_driver(loop, HERE, {})
     read_harness(harness, "harness", "claude", HERE)
@@ -251,6 +257,7 @@ def settings_keys() -> list[str]:
         "harness.<name>": harness,
         "phase": phase,
         "target.<name>": target,
+        "tracker": tracker,
     }
     return [
         "campaign.name",
@@ -275,6 +282,7 @@ def default_of(key: str) -> str:
         "harness.<name>": (read_harness({}, "harness", "claude", HERE),),
         "phase": (PhaseConfig(name=""),),
         "target.<name>": (TargetConfig(work_dir=Path()),),
+        "tracker": (TrackerConfig(path=Path()),),
     }
     place, _, name = key.rpartition(".")
     value = next((getattr(holder, name) for holder in holders[place] if hasattr(holder, name)), None)

@@ -119,4 +119,13 @@ MEANING: Mapping[str, Meaning] = {
     "target.<name>.time_zone": Meaning("as `loop.time_zone`", "the machine's"),
     "target.<name>.sessions_max": Meaning("agent sessions at the same time here"),
     "target.<name>.paused": Meaning("why nothing is handed out here for now"),
+    "tracker.kind": Meaning(
+        'another tracker whose backlog the queue is kept in step with, "backlog.md"; beside `[target.*]` the table is '
+        "`[target.<name>.tracker]`",
+        "required",
+    ),
+    "tracker.path": Meaning("its folder, meant from the work dir", '"backlog"'),
+    "tracker.trusted": Meaning("whether its entries become work at once; otherwise a person promotes each"),
+    "tracker.open_status": Meaning("statuses that say that nobody has begun", '`["To Do"]`'),
+    "tracker.done": Meaning("the status that says that it is over"),
 }

@@ -9,6 +9,7 @@ from workloop.config.place import CONFIG_NAME, Place, find_repository, loop_fold
 from workloop.config.reading import Settings, TargetSettings, load, parse
 from workloop.config.sample import sample
 from workloop.config.targets import TargetConfig
+from workloop.config.trackers import TrackerConfig, TrackerKind
 from workloop.config.trust import read_secret, read_trusted
 from workloop.domain.limits import OnLimit
 
@@ -27,6 +28,8 @@ __all__ = [
     "Settings",
     "TargetConfig",
     "TargetSettings",
+    "TrackerConfig",
+    "TrackerKind",
     "find_repository",
     "load",
     "loop_folder",

@@ -13,6 +13,7 @@ from workloop.config.folder import require_own
 from workloop.config.harnesses import read_harnesses
 from workloop.config.place import CONFIG_NAME, Place, find_repository, loop_folder, place_of, refuse_inside, short_name
 from workloop.config.targets import TargetConfig, read_targets
+from workloop.config.trackers import read_tracker
 from workloop.config.trust import read_trusted
 from workloop.domain.errors import BadRequest, NotFound
 from workloop.domain.reader import Json, Reader, bad
@@ -99,6 +100,7 @@ def parse_values(values: Mapping[str, Json], place: Place, environment: Mapping[
     reader = Reader(values)
     slug, table = read_campaign(reader.take("campaign"), environment)
     loop = read_loop(reader, source.parent)
+    tracker = read_tracker(reader.take("tracker"), "tracker", place.repository)
     reader.done()
     loop = replace(loop, work_dir=place.repository, state_dir=loop.state_dir or place.folder, campaign=slug)
     return finished(
@@ -118,6 +120,7 @@ def parse_values(values: Mapping[str, Json], place: Place, environment: Mapping[
                     config=TargetConfig(
                         work_dir=place.repository,
                         integration_branch=loop.integration_branch,
+                        tracker=tracker,
                     ),
                 ),
             ),
@@ -134,6 +137,9 @@ def parse_targets(values: Mapping[str, Json], path: Path, environment: Mapping[s
     if reader.take("campaign") is not None:
         hint = "it belongs into the settings file of each project, in its private folder"
         raise bad("campaign", "is refused beside [target.*]", hint=hint)
+    if reader.take("tracker") is not None:
+        hint = "name the project that it belongs to: [target.NAME.tracker]"
+        raise bad("tracker", "is refused beside [target.*]", hint=hint)
     loop = with_agents(read_loop(reader, path.parent), targets)
     reader.done()
     places = tuple(read_project(name, target, environment) for name, target in targets.items())

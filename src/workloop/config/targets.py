@@ -7,6 +7,7 @@ from pathlib import Path
 from workloop.config.hours import ActiveHours, read_hours
 from workloop.config.names import check_name
 from workloop.config.paths import absolute, read_path
+from workloop.config.trackers import TrackerConfig, read_tracker
 from workloop.domain.reader import Json, Reader, bad
 
 SESSIONS_MAX = 64
@@ -25,6 +26,7 @@ class TargetConfig:
     active_hours: ActiveHours | None = None
     sessions_max: int | None = None
     paused: str = ""
+    tracker: TrackerConfig | None = None
 
 
 def read_targets(value: Json, base: Path) -> dict[str, TargetConfig]:
@@ -45,8 +47,9 @@ def read_targets(value: Json, base: Path) -> dict[str, TargetConfig]:
 def read_target(value: Json, path: str, base: Path) -> TargetConfig:
     """Read one project."""
     reader = Reader(value, path)
+    work_dir = absolute(reader.text("work_dir", required=True), base).resolve()
     target = TargetConfig(
-        work_dir=absolute(reader.text("work_dir", required=True), base).resolve(),
+        work_dir=work_dir,
         campaign=reader.text("campaign"),
         integration_branch=reader.text("integration_branch"),
         mcp_config_path=read_path(reader, "mcp_config", base),
@@ -55,6 +58,7 @@ def read_target(value: Json, path: str, base: Path) -> TargetConfig:
         active_hours=read_hours(reader),
         sessions_max=reader.whole("sessions_max", default=0, lowest=0, highest=SESSIONS_MAX) or None,
         paused=reader.text("paused"),
+        tracker=read_tracker(reader.take("tracker"), reader.at("tracker"), work_dir),
     )
     reader.done()
     return target

@@ -8,7 +8,7 @@ from typing import Any
 
 from anyio.abc import TaskStatus
 
-from workloop.config import ActiveHours, DriverConfig, Place, Settings
+from workloop.config import ActiveHours, DriverConfig, Place, Settings, TargetSettings
 from workloop.config.harnesses import ACCOUNT, TIER_DEFAULT
 from workloop.domain.clock import seconds_us
 from workloop.domain.gate import GateKey
@@ -19,7 +19,7 @@ from workloop.driver.gitshop import GitShop
 from workloop.driver.project import Project, SessionKit, Tell
 from workloop.driver.report import LoopOptions
 from workloop.driver.scheduling.situation import Halt
-from workloop.driver.target import Target
+from workloop.driver.target import Poller, Target
 from workloop.driver.turn.site import Site
 from workloop.runner.command import safe_environment
 from workloop.runner.gitfacts import commit_identity
@@ -66,7 +66,7 @@ def plan_of(settings: Settings, options: LoopOptions, queues: Sequence[Queue], t
         Aim(
             target=Target(
                 target.name,
-                None,
+                poller_of(target, queue, tell),
                 target.place.repository,
                 target.config.mcp_config_path,
                 target.config.mcp_config_paths,
@@ -92,6 +92,19 @@ def plan_of(settings: Settings, options: LoopOptions, queues: Sequence[Queue], t
         tell=tell,
         operator=operator,
     )
+
+
+def poller_of(target: TargetSettings, queue: Queue, tell: Tell) -> Poller | None:
+    """Return what keeps a queue in step with the project's own tracker; None where there is none."""
+    if target.config.tracker is None:
+        return None
+    from workloop.wiring.tracking import mirror_of
+
+    def problem(said: str) -> None:
+        """Say what stands in the way of the mirror."""
+        tell("tracker", {"target": target.name, "error": said})
+
+    return mirror_of(target.config.tracker, queue, problem)
 
 
 def opening_gates(config: DriverConfig, own: tuple[str, ...] = ()) -> tuple[GateKey, ...]:

@@ -116,7 +116,7 @@ def read_list(text: str) -> Iterator[Entry | Malformed]:
 
 def read_yaml(name: str, text: str) -> Iterator[Entry | Malformed]:
     """Read YAML: a list of items, a document each, or both."""
-    from workloop.interfaces.yaml_file import read_documents
+    from workloop.yaml_file import read_documents
 
     number = 0
     try:

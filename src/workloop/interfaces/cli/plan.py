@@ -13,6 +13,7 @@ OWN = {
     "init": "make this repository's campaign: store, settings, private folder",
     "doctor": "look for what would hold a loop back, and say what to do about it",
     "add": "add one item by its title, or many from a file",
+    "import": "bring another tracker's backlog into the queue, once",
     "why": "why an item stands where it stands, or a target, or the loop itself",
     "sessions": "the agent sessions that the loop ran, newest first",
     "logs": "what one session said and did, from its kept output",
@@ -31,8 +32,8 @@ OWN = {
 
 GROUPS = {"campaign": "the campaign's own settings", "lane": "the exclusive lanes of a claim"}
 ORDER = (
-    "init", "doctor", "add", "list", "show", "why", "status", "run", "stop", "sessions", "logs", "rates", "claim",
-    "heartbeat", "attach", "complete", "verify", "retry", "defer", "release", "supersede", "promote", "answer",
+    "init", "doctor", "add", "import", "list", "show", "why", "status", "run", "stop", "sessions", "logs", "rates",
+    "claim", "heartbeat", "attach", "complete", "verify", "retry", "defer", "release", "supersede", "promote", "answer",
     "cancel", "pause", "resume", "lane acquire", "lane record", "lane clean", "lane release", "campaign apply",
     "mcp", "completion", "demo",
 )  # fmt: skip
@@ -98,6 +99,8 @@ def working(name: str) -> ModuleType:
             from workloop.interfaces.cli.commands import init as module
         case "add":
             from workloop.interfaces.cli.commands import add as module
+        case "import":
+            from workloop.interfaces.cli.commands import importing as module
         case "verify":
             from workloop.interfaces.cli.commands import verify as module
         case "run":

@@ -294,7 +294,8 @@ def doctor(facts: Facts) -> list[str]:
     for row in facts["findings"]:
         lines.append(f"{row['level']}  {one_line(row['check'])}: {one_line(row['detail'])}")
         lines += [f"      do: {one_line(row['remedy'])}"] if row["remedy"] else []
-    return [*lines, f"{facts['pass']} PASS, {facts['warn']} WARN, {facts['fail']} FAIL"]
+    skipped = f"{facts['skip']} SKIP, " if facts["skip"] else ""
+    return [*lines, f"{skipped}{facts['pass']} PASS, {facts['warn']} WARN, {facts['fail']} FAIL"]
 
 
 WRITERS = {

@@ -8,9 +8,13 @@ from workloop.domain.errors import WorkloopError
 
 
 class Level(StrEnum):
-    """How a thing stands: fine, doubtful or unknown, or such that the loop would make no progress."""
+    """How a thing stands: fine, doubtful, or such that the loop would make no progress; skipped when nobody can say.
+
+    What is skipped leaves nothing to be done, and proves nothing either.
+    """
 
     FINE = "PASS"
+    SKIPPED = "SKIP"
     DOUBTFUL = "WARN"
     BROKEN = "FAIL"
 
@@ -25,12 +29,18 @@ class Finding:
     remedy: str = ""
 
     def __post_init__(self) -> None:
-        assert (self.level is Level.FINE) == (not self.remedy), f"{self.check}: a remedy belongs to what is not fine"
+        bare = self.level in (Level.FINE, Level.SKIPPED)
+        assert bare == (not self.remedy), f"{self.check}: a remedy belongs to what is not fine"
 
 
 def fine(check: str, detail: str) -> Finding:
     """Return that a thing is as it should be."""
     return Finding(check=check, level=Level.FINE, detail=detail)
+
+
+def skipped(check: str, detail: str) -> Finding:
+    """Return that a thing was not looked at, or that nothing can be known of it."""
+    return Finding(check=check, level=Level.SKIPPED, detail=detail)
 
 
 def doubtful(check: str, detail: str, remedy: str) -> Finding:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from workloop.config import Settings
 from workloop.runner.awake import keep_awake
-from workloop.wiring.doctor.finding import Finding, doubtful, fine
+from workloop.wiring.doctor.finding import Finding, doubtful, fine, skipped
 
 CONTAINER_MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"), Path("/run/systemd/container"))
 
@@ -21,7 +21,8 @@ def look_at_machine(settings: Settings, environment: Mapping[str, str]) -> Itera
 def look_at_sandbox(environment: Mapping[str, str]) -> Finding:
     """Tell what confines sessions: nothing of ours, so at best the machine is a container."""
     if environment.get("container") or any(mark.exists() for mark in CONTAINER_MARKS):
-        return fine("sandbox", "sandbox: none, inside a container: sessions run as you in it")
+        said = "sandbox: none, inside a container: sessions run as you in it; what it shares with its host is not known"
+        return skipped("sandbox", said)
     user = "root" if os.geteuid() == 0 else "you"
     said = f"sandbox: none: sessions and checks run as {user}, and could read your files and use your logins"
     return doubtful("sandbox", said, "run the loop in a container or a virtual machine (it is told by $container)")

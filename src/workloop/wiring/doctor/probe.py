@@ -19,7 +19,7 @@ from workloop.runner.harness.port import Harness, LaunchRequest
 from workloop.runner.session import StopRequest, run_session
 from workloop.runner.watch import SessionLimits
 from workloop.store.system import SystemClock, SystemIds
-from workloop.wiring.doctor.finding import Finding, broken, doubtful, fine, refused
+from workloop.wiring.doctor.finding import Finding, broken, doubtful, fine, refused, skipped
 from workloop.wiring.harnesses import session_environment
 from workloop.wiring.journal import JOURNAL_NAME, open_journal
 
@@ -65,7 +65,7 @@ def probe(settings: Settings, harnesses: Mapping[str, Harness], environment: Map
     for trial in trials(settings):
         kind = settings.loop.harness_config(trial.name).kind
         if kind in (HarnessKind.COMMAND, HarnessKind.SCRIPTED):
-            yield fine(trial.check, "a program of your own is not started without work")
+            yield skipped(trial.check, "a program of your own is not started without work")
             continue
         try:
             report = run_trial(settings, trial, harnesses[trial.name], environment)

@@ -13,6 +13,7 @@ from workloop.service.insights import poll
 from workloop.store.system import SystemIds
 from workloop.wiring import open_store
 from workloop.wiring.doctor.finding import Finding, broken, doubtful, fine, refused
+from workloop.wiring.tracking import missing_folder
 
 
 def look_at_project(settings: Settings, target: TargetSettings) -> Iterator[Finding]:
@@ -22,10 +23,27 @@ def look_at_project(settings: Settings, target: TargetSettings) -> Iterator[Find
     if target.config.paused:
         remedy = f"take paused out of [target.{target.name}]"
         yield doubtful(f"target[{target.name}]", f"paused by the settings: {target.config.paused}", remedy)
+    yield from look_at_tracker(target)
     found = found_files(target.place.repository)
     if found:
         names = ", ".join(str(path.relative_to(target.place.repository)) for path in found)
         yield fine(f"found[{target.name}]", f"not given to sessions, because a session could change them: {names}")
+
+
+def look_at_tracker(target: TargetSettings) -> Iterator[Finding]:
+    """Look for the foreign backlog that the settings name, and whether a session could write into a trusted one."""
+    tracker = target.config.tracker
+    if tracker is None:
+        return
+    check, entry = f"tracker[{target.name}]", f"target.{target.name}.tracker"
+    gone = missing_folder(tracker)
+    if gone:
+        yield doubtful(check, f"{gone}; nothing new comes from it", f"make it, or correct {entry}.path")
+    elif tracker.trusted and tracker.path.resolve().is_relative_to(target.place.repository):
+        said = f"{tracker.path} is trusted and lies in the work dir: what a session lands there is work at once"
+        yield doubtful(check, said, f"set {entry}.trusted = false and promote what is to be done")
+    else:
+        yield fine(check, f"{tracker.kind} tasks in {tracker.path}")
 
 
 def look_at_repository(settings: Settings, target: TargetSettings) -> Finding:

@@ -46,4 +46,5 @@ def facts_of(findings: "list[Finding]") -> dict[str, Any]:
         {"check": found.check, "level": found.level.value, "detail": found.detail, "remedy": found.remedy}
         for found in findings
     ]
-    return {"pass": counted["PASS"], "warn": counted["WARN"], "fail": counted["FAIL"], "findings": rows}
+    numbers = {level.lower(): counted[level] for level in ("PASS", "SKIP", "WARN", "FAIL")}
+    return {**numbers, "findings": rows}

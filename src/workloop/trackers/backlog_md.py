@@ -10,8 +10,8 @@ from typing import Final
 
 from workloop.domain.errors import BadRequest, NotFound
 from workloop.domain.reader import Json, JsonObject
-from workloop.interfaces.trackers.foreign import Entry, Listing, Standing
-from workloop.interfaces.yaml_file import read_documents
+from workloop.trackers.foreign import Entry, Listing, Standing
+from workloop.yaml_file import read_documents
 
 FILE_BYTES_MAX: Final = 1024 * 1024
 FENCE: Final = "---"

@@ -8,8 +8,8 @@ import pytest
 
 from queue_bench import Bench, open_bench
 from workloop.domain.errors import NotFound
-from workloop.interfaces.trackers.backlog_md import FILE_BYTES_MAX, BacklogMd
-from workloop.interfaces.trackers.mirror import Mirror
+from workloop.trackers.backlog_md import FILE_BYTES_MAX, BacklogMd
+from workloop.trackers.mirror import Mirror
 
 TASK = """\
 ---

@@ -7,7 +7,7 @@ they finish is cancelled, and what cannot be read changes nothing.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from workloop.domain.errors import Refusal
+from workloop.domain.errors import NotFound, Refusal
 from workloop.domain.grants import Actor, Grant
 from workloop.domain.ids import CampaignId, spelling
 from workloop.domain.item import TERMINAL, Item, Role, State
@@ -16,13 +16,13 @@ from workloop.domain.poll import Poll
 from workloop.domain.question import Brake
 from workloop.domain.reader import Json, JsonObject
 from workloop.driver.seam import run_sync
-from workloop.interfaces.trackers.foreign import Entry, Listing, Standing, Tracker
 from workloop.service.adding import ITEMS_PER_CALL_MAX
 from workloop.service.answering import park_item
 from workloop.service.call import Queue, contract_of, digest_of, require_campaign
 from workloop.service.insights import poll
 from workloop.service.perform import perform, run_as_host
 from workloop.store.port import Reading
+from workloop.trackers.foreign import Entry, Listing, Standing, Tracker
 
 PAGE = 500
 VERSION_CHARACTERS = 8
@@ -41,7 +41,7 @@ class Known:
 
 @dataclass(slots=True, kw_only=True)
 class Steps:
-    """What has to be done to be in step again."""
+    """What has to be done to be in step again, and what stands in the way of the rest."""
 
     add: list[JsonObject] = field(default_factory=list[JsonObject])
     supersede: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
@@ -50,11 +50,23 @@ class Steps:
     cancel: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     problems: list[str] = field(default_factory=list[str])
 
+    def report(self) -> dict[str, list[str]]:
+        """Return the keys of each kind of step, and the problems."""
+        return {
+            "added": [str(wish["key"]) for wish in self.add],
+            "superseded": [old for old, _ in self.supersede],
+            "parked": [key for key, _ in self.park],
+            "resumed": list(self.resume),
+            "cancelled": [key for key, _ in self.cancel],
+            "problems": list(self.problems),
+        }
+
 
 class Mirror:
     """A poller that first brings the queue into step with another tracker; `tell` is given each new problem once.
 
-    With `trusted`, entries become pending at once; otherwise a person promotes them.
+    With `trusted`, entries become pending at once; otherwise a person promotes them. While the other tracker cannot be
+    reached that is such a problem, and the queue is looked at as it stands.
     """
 
     def __init__(self, queue: Queue, tracker: Tracker, *, trusted: bool = False, tell: Tell | None = None) -> None:
@@ -67,39 +79,52 @@ class Mirror:
         self.speaker = Actor(principal=f"tracker:{tracker.name}", grant=Grant.OPERATOR, host=True)
 
     async def poll(self) -> Poll:
-        """Bring the queue into step and look at it; raises NotFound when the other backlog is not there."""
+        """Bring the queue into step, as far as that can be, and look at it."""
         await run_sync(self.refresh)
         return await run_sync(poll, self.queue)
 
     def refresh(self) -> None:
         """Bring the queue into step, when the other backlog may have changed or the last time was not whole."""
-        stamp = tuple(self.tracker.stamp())
-        if stamp == self.stamp:
+        try:
+            stamp = tuple(self.tracker.stamp())
+            listing = self.tracker.read() if stamp != self.stamp else None
+        except (NotFound, OSError) as gone:
+            self.remark([f"it cannot be read: {gone}"])
+            self.stamp = None
             return
-        problems = self.step(self.tracker.read())
+        if listing is not None:
+            self.remark(self.step(listing).problems)
+            self.stamp = stamp
+
+    def remark(self, problems: Sequence[str]) -> None:
+        """Tell the problems that were not there the last time."""
         for problem in problems:
             if problem not in self.told:
                 self.tell(problem)
         self.told = frozenset(problems)
-        self.stamp = stamp
 
-    def step(self, listing: Listing) -> list[str]:
-        """Do what a listing asks for; each step can be repeated, so an interruption loses nothing."""
+    def outline(self, listing: Listing) -> Steps:
+        """Find out what a listing asks for; nothing is changed."""
         with self.queue.store.read() as tx:
             steps = self.plan(tx, listing)
-        problems = [*listing.problems, *steps.problems]
+        steps.problems[:0] = listing.problems
+        return steps
+
+    def step(self, listing: Listing) -> Steps:
+        """Do what a listing asks for; each step can be repeated, so an interruption loses nothing."""
+        steps = self.outline(listing)
         for start in range(0, len(steps.add), ITEMS_PER_CALL_MAX):
-            self.attempt(problems, "add_items", {"items": list(steps.add[start : start + ITEMS_PER_CALL_MAX])})
+            self.attempt(steps, "add_items", {"items": list(steps.add[start : start + ITEMS_PER_CALL_MAX])})
         for old, new in steps.supersede:
             reason = f"{self.tracker.name} says something else now"
-            self.attempt(problems, "supersede", {"key": old, "replacement": new, "reason": reason})
+            self.attempt(steps, "supersede", {"key": old, "replacement": new, "reason": reason})
         for key, source in steps.park:
             self.park(key, source)
         for key in steps.resume:
-            self.attempt(problems, "answer", {"key": key, "text": f"open again in {self.tracker.name}"})
+            self.attempt(steps, "answer", {"key": key, "text": f"open again in {self.tracker.name}"})
         for key, reason in steps.cancel:
-            self.attempt(problems, "cancel", {"key": key, "reason": reason})
-        return problems
+            self.attempt(steps, "cancel", {"key": key, "reason": reason})
+        return steps
 
     def park(self, key: str, source: str) -> None:
         """Keep an item back for as long as somebody has it elsewhere."""
@@ -107,14 +132,14 @@ class Mirror:
         brake = Brake.TAKEN_ELSEWHERE.value
         run_as_host(self.queue, self.speaker, "park", lambda call: park_item(call, key, brake, asks, ""))
 
-    def attempt(self, problems: list[str], action: str, arguments: JsonObject) -> None:
+    def attempt(self, steps: Steps, action: str, arguments: JsonObject) -> None:
         """Do one step; a refusal is a problem to be told, and stops nothing else."""
         proposing = action == "add_items" and not self.trusted
         actor = Actor(principal=self.speaker.principal, grant=Grant.SESSION) if proposing else self.speaker
         try:
             perform(self.queue, actor, action, arguments)
         except Refusal as refused:
-            problems.append(f"{action.replace('_', ' ')}: {refused.message}")
+            steps.problems.append(f"{action.replace('_', ' ')}: {refused.message}")
 
     def plan(self, tx: Reading, listing: Listing) -> Steps:
         """Compare a listing with the queue."""
