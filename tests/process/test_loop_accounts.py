@@ -14,10 +14,12 @@ from loop_bench import BOUND_SECONDS, Facts, LoopBench, honest, rule
 from workloop.config import DriverConfig, HarnessConfig, HarnessKind
 from workloop.domain.clock import Instant
 from workloop.domain.gate import GatePolicy, GateState
+from workloop.domain.rates import FleetPolicy
 from workloop.driver.control import Control
 from workloop.driver.report import LoopOptions, LoopReport
 from workloop.driver.target import Target
 from workloop.driver.turn.desk import LoopParts
+from workloop.driver.turn.fleet import Fleets
 from workloop.driver.turn.loop import Loop
 from workloop.interfaces.serving import make_endpoint
 from workloop.store.journal.memory import MemoryJournal
@@ -49,8 +51,9 @@ def bench(tmp_path: Path) -> Iterator[LoopBench]:
 class Stage:
     """A loop in this process, over one project, with a memory journal and a clock that can be moved."""
 
-    def __init__(self, bench: LoopBench, policy: GatePolicy) -> None:
+    def __init__(self, bench: LoopBench, policy: GatePolicy, fleet: FleetPolicy | None = None) -> None:
         self.bench = bench
+        self.fleet = fleet
         self.clock = ShiftedClock()
         self.journal = MemoryJournal()
         self.events: list[Facts] = []
@@ -92,6 +95,7 @@ class Stage:
             site = site_of(plan, aim, endpoint, self.tell)
             assert site.project is not None
             site.project = replace(site.project, clock=self.clock)
+            site.fleets = Fleets(self.fleet)
             parts = LoopParts(
                 sites=(site,),
                 folder=folder,
@@ -211,3 +215,33 @@ def test_no_session_is_spent_and_no_decision_repeated_while_nothing_is_claimable
     asyncio.run(stage.run(story))
     assert stage.journal.sessions(limit=5) == []
     assert [row.decision.code for row in stage.journal.decisions(None, 50)].count("queue_paused") == 1
+
+
+def test_an_agent_that_does_nothing_on_item_after_item_rests_with_one_question_and_its_answer_lets_it_go_on(
+    bench: LoopBench,
+) -> None:
+    """Not the items are at fault: a person hears the rate out of how many, and what to do."""
+    bench.rules(rule("c", *honest()), {"match": {"attempt": 1}, "do": [{"say": "I did it"}]}, rule("*", *honest()))
+    for priority, key in enumerate(("a", "b", "c"), 1):
+        bench.add(key, verification="none", checks=[], priority=priority)
+    asked: list[Facts] = []
+
+    async def story(stage: Stage) -> None:
+        await stage.wait_for("fleet")
+        stage.clock.shift_us = 20_000_000
+        with anyio.fail_after(BOUND_SECONDS):
+            while bench.state("b") != "deferred":
+                await stage.more.wait()
+        asked.extend(bench.client.call("status", {})["questions"])
+        assert bench.ends("c") == []
+        bench.client.call("answer", {"key": "b", "text": "I did"})
+        await stage.wait_for("fleet", 2)
+        stage.clock.shift_us += 20_000_000
+        await stage.wait_for("ended", 3)
+
+    stage = Stage(bench, GatePolicy(), FleetPolicy(sessions_min=2))
+    asyncio.run(stage.run(story))
+    assert [row["key"] for row in asked] == ["b"]
+    assert "scripted rests on this target" in str(asked[0])
+    assert "(2 of 2)" in str(asked[0])
+    assert "workloop rates" in str(asked[0])

@@ -60,7 +60,7 @@ def test_another_agent_goes_on_at_once_and_the_first_comes_back_after_its_reset(
     reset = time.time() + 15.0
     loop.wait_for("agent", what="ready")
     (reason,) = asked(bench, "why", "--target", bench.settings.targets[0].name)["reasons"]
-    assert reason["message"].startswith("a session of second, because scripted is limited until")
+    assert reason["message"].startswith("it is ready and waits for its turn with another agent: scripted is limited")
     go.touch()
     bench.wait_until(lambda: bench.states() == {"a": "succeeded", "b": "succeeded"})
     threading.Event().wait(max(0.0, reset - time.time()))

@@ -129,6 +129,8 @@ def test_deaths_over_several_items_rest_the_harness_on_this_target_and_no_other_
     halts = [fleets.add(ended(f"item-{number}"), NOW) for number in range(5)]
     assert [halt is not None for halt in halts] == [False] * 4 + [True]
     assert set(fleets.resting(NOW)) == {"claude"}
+    assert fleets.halts["claude"].reason.endswith("(5 of 5)")
+    assert (fleets.to_ask_about(), fleets.to_ask_about()) == (["claude"], [])
     assert fleets.resting(Instant(NOW + 61 * MINUTE_US)) == {}
     assert [fleets.add(ended("same", harness="codex"), NOW) for _ in range(9)] == [None] * 9
 
@@ -138,3 +140,21 @@ def test_a_run_that_ends_by_itself_does_not_wait_out_a_rest(once: bool) -> None:
     where = site()
     where.ended(Weight.FRUITLESS, NOW)
     assert (where.view(NOW, None, once=once).back_off is None) is once
+
+
+def test_store_that_is_read_but_not_written_is_asked_at_growing_distances() -> None:
+    where = site()
+    told: list[float] = []
+
+    async def five_vain_writes() -> None:
+        for _ in range(5):
+            await where.look()
+            where.fail(StoreUnavailable("STORE_UNREACHABLE", "the disk is full", hint="wait", retryable=True))
+            where.unwritten += 1
+            told.append(round(where.look_at - anyio.current_time()))
+            where.look_at = float("-inf")
+
+    anyio.run(five_vain_writes)
+    assert told == [1, 2, 4, 8, 16]
+    assert where.written()
+    assert (where.failures, where.written()) == (0, False)

@@ -6,6 +6,7 @@ stays eligible waits for at most one session of each other target, N - 1 of them
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from workloop.domain.clock import Instant, to_text
 from workloop.domain.gate import GateKey
@@ -79,7 +80,7 @@ def decide(seen: Snapshot) -> Decision:
     ready = [target for target in seen.targets if not found[target.name]]
     closed = closure(seen)
     action = choose(seen, ready, found, closed)
-    reasons = [reason_of(target, found[target.name], action) for target in seen.targets]
+    reasons = [reason_of(target, found[target.name], action, seen) for target in seen.targets]
     told = [reason for reason in (closed, *reasons) if reason is not None]
     return Decision(action=action, reasons=tuple(told), next_wake=wake(seen, found))
 
@@ -99,11 +100,15 @@ def choose(
     if not ready:
         return Wait()
     target = min(ready, key=lambda view: view.served)
-    views = [seen.gate(key) for key in target.gates]
-    view = next(view for view in views if usable(view, seen.now))
+    view = next(view for view in map(seen.gate, target.gates) if usable(view, seen.now))
     tries = None if view.standing is Standing.OPEN else view.by or view.key
-    instead = "; ".join((*target.resting, *(told(passed) for passed in views[: views.index(view)])))
-    return Start(target=target.name, gate=view.key, tries=tries, instead=instead)
+    return Start(target=target.name, gate=view.key, tries=tries, instead=passed_over(target, seen))
+
+
+def passed_over(target: TargetView, seen: Snapshot) -> str:
+    """Say why the agents that a target prefers to the one that may work for it now do not."""
+    shut = takewhile(lambda view: not usable(view, seen.now), map(seen.gate, target.gates))
+    return "; ".join((*target.resting, *map(told, shut)))
 
 
 def closure(seen: Snapshot) -> Reason | None:
@@ -209,12 +214,16 @@ def waits_for_gate(several: Sequence[Block]) -> bool:
     return [block.code for block in several] == [Code.LIMITED]
 
 
-def reason_of(target: TargetView, several: Sequence[Block], action: Start | Probe | Wait | Stop) -> Reason | None:
+def reason_of(
+    target: TargetView, several: Sequence[Block], action: Start | Probe | Wait | Stop, seen: Snapshot
+) -> Reason | None:
     """Say why a target does not get the next session; None for the one that does."""
     if isinstance(action, Start | Probe) and action.target == target.name:
         return None
     if not several:
-        sentence, unblock = "it is ready and waits for its turn", "wait for a free session, or raise sessions_max"
+        passed = passed_over(target, seen)
+        sentence = "it is ready and waits for its turn" + (f" with another agent: {passed}" if passed else "")
+        unblock = "wait for a free session, or raise sessions_max"
         return Reason(about=target.name, code=Code.TURN, sentence=sentence, unblock=unblock)
     first = several[0]
     return Reason(

@@ -17,7 +17,7 @@ from workloop.driver.report import LoopEndReason
 from workloop.driver.seam import run_sync
 from workloop.driver.turn.desk import Desk, Work
 from workloop.driver.turn.recovery import holder_prefix
-from workloop.driver.turn.remedying import ask
+from workloop.driver.turn.remedying import ask, ask_about_rest
 from workloop.driver.turn.watching import Watch, settle_up, watched
 from workloop.service.perform import perform
 
@@ -60,6 +60,9 @@ async def attend(desk: Desk, work: Work, held: Held) -> None:
         reckon(desk, work, handled, claim)
         for gate in gates_to_ask_about(desk, work):
             await ask(desk, work, held, gate)
+        for harness in site.fleets.to_ask_about():
+            if not desk.parts.options.once:
+                await ask_about_rest(desk, work, held, harness)
     finally:
         desk.leave(work)
 

@@ -17,6 +17,8 @@ class Fleets:
         self.policy = policy
         self.ended: defaultdict[str, deque[Ended]] = defaultdict(lambda: deque[Ended](maxlen=KEPT))
         self.halts: dict[str, Halt] = {}
+        self.unasked: list[str] = []
+        self.questions: dict[str, tuple[str, str]] = {}
 
     def add(self, session: Ended, now: Instant) -> Halt | None:
         """Count a session; returns the rest that its harness is now given, if it is."""
@@ -27,14 +29,31 @@ class Fleets:
         if not found.pause:
             return None
         counted.clear()
-        said = f"{harness} rests on this target: {found.why}"
+        said = f"{harness} rests on this target: {found.why} ({found.failed} of {found.sessions})"
         self.halts[harness] = Halt(reason=said, until=Instant(now + REST_US))
+        if harness not in self.questions:
+            self.unasked.append(harness)
         return self.halts[harness]
+
+    def to_ask_about(self) -> list[str]:
+        """Return the harnesses whose rest nobody was asked about, each once."""
+        found, self.unasked = self.unasked, []
+        return found
 
     def resting(self, now: Instant) -> dict[str, Halt]:
         """Return the harnesses that rest now."""
         return {harness: halt for harness, halt in self.halts.items() if halt.holds(now)}
 
+    def asked(self, harness: str, question: tuple[str, str]) -> None:
+        """Note what a person was asked about a rest: at which item, and under which number."""
+        self.questions[harness] = question
+
+    def lift(self, harness: str) -> None:
+        """Let a harness work again."""
+        self.halts.pop(harness, None)
+        self.questions.pop(harness, None)
+
     def clear(self) -> None:
         """Let every harness work again."""
         self.halts.clear()
+        self.questions.clear()

@@ -1,5 +1,8 @@
-"""How a person is asked to mend an agent account, and how the answer opens its gate again."""
+"""How a person is asked to mend an agent or its account, and how the answer lets it go on."""
 
+from typing import Final
+
+from workloop.domain.clock import to_text
 from workloop.domain.errors import Refusal, StoreUnavailable
 from workloop.domain.gate import Gate
 from workloop.domain.question import Brake
@@ -9,50 +12,83 @@ from workloop.driver.scheduling.blocks import gate_name
 from workloop.driver.seam import run_sync
 from workloop.driver.turn.desk import Desk, Work
 from workloop.driver.turn.gates import remedy
+from workloop.driver.turn.site import Site
 from workloop.service.answering import park_item
 from workloop.service.call import require_campaign
 from workloop.service.perform import run_as_host
 
 MARK = "\n"
+REST_REMEDY: Final = (
+    "workloop rates and workloop logs show what its sessions did: mend it, or name another agent in loop.agents; "
+    "the answer lets it go on at once. Is it mended?"
+)
 
 
 async def ask(desk: Desk, work: Work, held: Held, gate: Gate) -> None:
-    """Raise one question about a stopped gate, at the item that met it; where none can be parked, it is told only."""
-    project = work.site.project
-    assert project is not None
-    try:
-        question = await run_sync(raise_question, project, held.root, gate)
-    except (Refusal, StoreUnavailable) as refused:
-        desk.parts.tell("unasked", {"gate": str(gate.key), "error": str(refused)})
-        return
-    desk.gates.asked(gate.key, MARK.join((work.site.name, *question)))
-
-
-def raise_question(project: Project, key: str, gate: Gate) -> tuple[str, str]:
-    """Park an item with the question that names the remedy; returns its key and the question's number."""
+    """Raise one question about a stopped gate, at the item that met it."""
     asks = f"{gate_name(gate.key)} cannot be used: {remedy(gate)}. Is it mended?"
+    question = await raised(desk, work, held, asks, gate.detail)
+    if question is not None:
+        desk.gates.asked(gate.key, MARK.join((work.site.name, *question)))
+
+
+async def ask_about_rest(desk: Desk, work: Work, held: Held, harness: str) -> None:
+    """Raise one question about a harness that rests on a target, at the item whose session was the last to die."""
+    halt = work.site.fleets.halts.get(harness)
+    if halt is None:
+        return
+    until = f" until {to_text(halt.until)}" if halt.until is not None else ""
+    asks = f"{halt.reason}. It gets no session here{until}. {REST_REMEDY}"
+    question = await raised(desk, work, held, asks, halt.reason)
+    if question is not None:
+        work.site.fleets.asked(harness, question)
+    else:
+        work.site.fleets.unasked.append(harness)
+
+
+async def raised(desk: Desk, work: Work, held: Held, asks: str, evidence: str) -> tuple[str, str] | None:
+    """Park an item with a question; returns the item's key and the question's number. Where it cannot, it is told."""
+    assert work.site.project is not None
+    try:
+        return await run_sync(raise_question, work.site.project, held.root, asks, evidence)
+    except (Refusal, StoreUnavailable) as refused:
+        desk.parts.tell("unasked", {"target": work.site.name, "question": asks, "error": str(refused)})
+        return None
+
+
+def raise_question(project: Project, key: str, asks: str, evidence: str) -> tuple[str, str]:
+    """Park an item with the question that names the remedy; returns its key and the question's number."""
     brake = Brake.REMEDY_NEEDED.value
-    run_as_host(project.queue, project.host, "park", lambda call: park_item(call, key, brake, asks, gate.detail))
+    run_as_host(project.queue, project.host, "park", lambda call: park_item(call, key, brake, asks, evidence))
     with project.queue.store.read() as tx:
         item = tx.item_by_key(require_campaign(tx, project.queue.slug).id, key)
-        raised = tx.questions_of(item.id) if item is not None else []
-    return key, str(raised[-1].number if raised else 0)
+        questions = tx.questions_of(item.id) if item is not None else []
+    return key, str(questions[-1].number if questions else 0)
 
 
 async def heed_answers(desk: Desk) -> None:
-    """Open every gate whose question was answered; a store that cannot be read now is asked again later."""
+    """Open every gate, and end every rest, whose question was answered."""
     for gate in desk.gates.stopped():
         parts = gate.question.split(MARK)
         site = next((site for site in desk.parts.sites if site.name == parts[0]), None)
-        if len(parts) != 3 or site is None or site.project is None or site.failed is not None:
-            continue
-        try:
-            mended = await run_sync(answered, site.project, parts[1], int(parts[2]))
-        except StoreUnavailable as failed:
-            site.fail(failed)
-            continue
-        if mended:
+        if len(parts) == 3 and site is not None and await is_answered(site, (parts[1], parts[2])):
             desk.gates.reopen(gate.key)
+    for site in desk.parts.sites:
+        for harness, question in list(site.fleets.questions.items()):
+            if await is_answered(site, question):
+                site.fleets.lift(harness)
+                desk.parts.tell("fleet", {"target": site.name, "reason": f"{harness} goes on: a person answered"})
+
+
+async def is_answered(site: Site, question: tuple[str, str]) -> bool:
+    """Tell whether a question at a target was answered; a store that cannot be read now is asked again later."""
+    if site.project is None or site.failed is not None:
+        return False
+    try:
+        return await run_sync(answered, site.project, question[0], int(question[1]))
+    except StoreUnavailable as failed:
+        site.fail(failed)
+        return False
 
 
 def answered(project: Project, key: str, number: int) -> bool:
