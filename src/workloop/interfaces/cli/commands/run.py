@@ -62,14 +62,28 @@ def run(invocation: Invocation, given: Given) -> int:
 
 
 def last_words(settings: "Settings") -> str:
-    """Say for people what has become of the work and what waits for them."""
+    """Say for people what has become of the work and what waits for them, for each project where there are several."""
+    from dataclasses import replace
+
     from workloop.domain.session import printable
+
+    if len(settings.targets) < 2:
+        return printable(f"{words_about(settings)}; workloop status says more")
+    lines = [
+        f"{target.name}: {words_about(replace(settings, place=target.place, campaign=target.campaign))}"
+        for target in settings.targets
+    ]
+    return printable("\n".join([*lines, "workloop -C PROJECT status says more"]))
+
+
+def words_about(settings: "Settings") -> str:
+    """Say how the work of one project stands."""
     from workloop.wiring import local_client
 
     try:
         standing = local_client(settings).call("status", {})
     except WorkloopError as error:
-        return printable(f"how the work stands cannot be read: {error.message}")
+        return f"how the work stands cannot be read: {error.message}"
     work, asked = standing["work"], standing["questions"]
     parts = [f"{work.get('succeeded', 0)} of {sum(work.values())} done"]
     if work.get("failed"):
@@ -78,7 +92,7 @@ def last_words(settings: "Settings") -> str:
         parts.append(f"{len(asked)} wait for an answer: {named(asked)}")
     if standing["waiting"]["blocked"]:
         parts.append(f"{standing['waiting']['blocked']} blocked")
-    return printable("; ".join(parts) + "; workloop status says more")
+    return "; ".join(parts)
 
 
 def named(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -12,9 +12,10 @@ from workloop.service.arguments import Shape
 
 VERB = VERBS["why"]
 PLACES = (Place("key", optional=True),)
+LOCAL = "told on its own machine only"
 OWN = (
-    Option(("--target",), "target", Shape.TEXT, "why this target of the loop gets a session, or none"),
-    Option(("--loop",), "loop", Shape.FLAG, "why the loop works, waits, sleeps or has stopped"),
+    Option(("--target",), "target", Shape.TEXT, f"why this target of the loop gets a session, or none; {LOCAL}"),
+    Option(("--loop",), "loop", Shape.FLAG, f"why the loop works, waits, sleeps or has stopped; {LOCAL}"),
 )
 
 
