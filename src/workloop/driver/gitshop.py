@@ -1,7 +1,9 @@
 """How the loop's wishes are done with git: the one module that turns them into work trees, checkouts and merges."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
 from workloop.domain.clock import Instant
@@ -34,6 +36,8 @@ LANDED = frozenset({LandingOutcome.LANDED, LandingOutcome.ALREADY_LANDED})
 REFUSED = frozenset({LandingOutcome.CONFLICT, LandingOutcome.GUARDS_NOT_GREEN})
 NEWER_ATTEMPT = "a newer attempt at the same item began"
 LOOP_KILLED = "the loop that ran it was killed"
+TREES_AT_ONCE = 8
+KEPT = ".kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,8 @@ class GitShop:
 
     def kept_of(self, root_id: str) -> list[Workspace]:
         """Return the work trees that earlier attempts left for whoever resumes them; none of them is in use."""
+        if not any(self.repository.folder("worktrees").glob(f"{root_id}-*{KEPT}")):
+            return []
         here = [one.workspace for one in leftovers(self.repository.state_dir) if one.present and not one.maker_runs]
         mine = [one for one in here if one.item_id == root_id and one.common_dir == self.repository.common_dir]
         return [one for one in mine if kept_mark(one).exists()]
@@ -194,7 +200,8 @@ class GitShop:
     def recover(self, spared: frozenset[Path]) -> tuple[PutAway, ...]:
         """Put away every folder that a dead loop left, its checks ended."""
         left = [one for one in leftovers(self.repository.state_dir) if not one.maker_runs]
-        return tuple(self.recovered(one, spared) for one in left)
+        with ThreadPoolExecutor(TREES_AT_ONCE) as threads:
+            return tuple(threads.map(self.recovered, left, repeat(spared)))
 
     def recovered(self, left: Leftover, spared: frozenset[Path]) -> PutAway:
         """Put one folder of a dead loop away."""
@@ -213,7 +220,7 @@ class GitShop:
 
 def kept_mark(workspace: Workspace) -> Path:
     """Return the file whose being there says that a work tree waits to be gone on with."""
-    return workspace.path.with_name(workspace.path.name + ".kept")
+    return workspace.path.with_name(workspace.path.name + KEPT)
 
 
 def tree_of(workspace: Workspace) -> WorkTree:

@@ -3,7 +3,8 @@
 import fcntl
 import os
 import socket
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,9 @@ from workloop.driver.project import Project
 from workloop.driver.switches import LOCK_NAME
 from workloop.service.call import require_campaign
 from workloop.service.perform import perform
+
+Note = tuple[Path, dict[str, Any]]
+SESSIONS_AT_ONCE = 8
 
 
 def holder_prefix(project: Project) -> str:
@@ -49,33 +53,34 @@ def recover(project: Project) -> int:
 
     A session that its program can go on with leaves its work tree and a hint for the item's next attempt.
     """
-    for note in unfinished(project):
-        end_processes(project, note)
+    notes = notes_of(project)
+    end_processes(project, notes)
     claims = open_claims(project)
-    left = {claim: hint for claim in claims if (hint := hint_for(project, claim)) is not None}
+    left = {claim: hint for claim in claims if (hint := hint_for(notes, claim)) is not None}
     ended = sum(end_killed(project, claim, left.get(claim)) for claim in claims)
     save_worktrees(project, frozenset(Path(hint.path) for hint in left.values()))
     return ended
 
 
-def unfinished(project: Project) -> list[tuple[Path, dict[str, Any]]]:
-    """Return the sessions that have not been written down as ended."""
-    notes = [(path, read_note(path)) for path in sorted(project.sessions.glob(f"*/{NOTE_NAME}"))]
-    return [(path, note) for path, note in notes if not note.get("ended")]
+def notes_of(project: Project) -> list[Note]:
+    """Return what was written down of every session that is still kept."""
+    return [(path.parent, read_note(path)) for path in sorted(project.sessions.glob(f"*/{NOTE_NAME}"))]
 
 
-def end_processes(project: Project, found: tuple[Path, dict[str, Any]]) -> None:
-    """Kill what a session left alive and prove it dead."""
-    path, note = found
-    survivors = list(project.workshop.end_session(path.parent))
-    if survivors:
-        raise IntegrityFault(
-            "SESSION_ALIVE",
-            f"processes {survivors} of {note['key']} survive from a killed loop",
-            hint="end them by hand, then start the loop again",
-        )
-    write_note(path.parent, {**note, "ended": True})
-    project.tell("recovered", {"key": note["key"], "session": path.parent.name})
+def end_processes(project: Project, notes: Sequence[Note]) -> None:
+    """Kill, all at once, what the sessions that have no end left alive, and prove it dead."""
+    left = [(folder, note) for folder, note in notes if not note.get("ended")]
+    with ThreadPoolExecutor(SESSIONS_AT_ONCE) as threads:
+        survivors = list(threads.map(project.workshop.end_session, [folder for folder, _ in left]))
+    for (folder, note), alive in zip(left, survivors, strict=True):
+        if alive:
+            raise IntegrityFault(
+                "SESSION_ALIVE",
+                f"processes {list(alive)} of {note['key']} survive from a killed loop",
+                hint="end them by hand, then start the loop again",
+            )
+        write_note(folder, {**note, "ended": True})
+        project.tell("recovered", {"key": note["key"], "session": folder.name})
 
 
 def save_worktrees(project: Project, spared: frozenset[Path]) -> None:
@@ -98,10 +103,9 @@ def open_claims(project: Project) -> list[Claim]:
     return [claim for claim in claims if claim and claim.ended_at is None and claim.holder.startswith(prefix)]
 
 
-def hint_for(project: Project, claim: Claim) -> Hint | None:
+def hint_for(notes: Sequence[Note], claim: Claim) -> Hint | None:
     """Return how the killed session of a claim can be gone on with: by the newest note that names its conversation."""
-    notes = [note for path in project.sessions.glob(f"*/{NOTE_NAME}") if (note := read_note(path))]
-    mine = [note for note in notes if (note["item_id"], note["attempt"]) == (id_text(claim.item_id), claim.fence)]
+    mine = [note for _, note in notes if (note["item_id"], note["attempt"]) == (id_text(claim.item_id), claim.fence)]
     hints = [hint for note in sorted(mine, key=began) if (hint := hint_of_note(note)) is not None]
     return hints[-1] if hints else None
 
