@@ -8,7 +8,17 @@ from workloop.runner.harness.codex.items import CodexItems
 from workloop.runner.harness.codex.reader import NAME_CHARACTERS_MAX, CodexReader
 from workloop.runner.harness.codex.usage import CodexUsage
 from workloop.runner.harness.codex.verdict import Failure, failure_of
-from workloop.runner.harness.codex.wire import NO_ITEM, Message, Params, TokenUsage, fields_of, value_of
+from workloop.runner.harness.codex.wire import (
+    NO_ITEM,
+    Message,
+    Opened,
+    Params,
+    TokenUsage,
+    Turn,
+    fields_of,
+    shape_of,
+    value_of,
+)
 from workloop.runner.harness.fields import Fields, parse
 from workloop.runner.harness.port import LaunchRequest
 from workloop.runner.signatures import Signatures
@@ -96,27 +106,26 @@ class AppServerReader(CodexReader):
         if number == INITIALIZE:
             self.dialogue.initialized()
         elif number == THREAD:
-            return self.on_thread(fields_of(result))
+            return self.on_thread(shape_of(Opened, result))
         else:
-            self.turn_id = fields_of(result).inner("turn").text("id")
+            self.turn_id = shape_of(Opened, result).turn.id
         return []
 
-    def on_thread(self, result: Fields) -> list[SessionEvent]:
+    def on_thread(self, opened: Opened) -> list[SessionEvent]:
         """Read which thread it is, and begin the turn."""
-        thread = result.inner("thread")
-        thread_id = thread.text("id")
+        thread_id = opened.thread.id
         if self.started or not thread_id:
             return []
         self.started = True
         self.resume_id = head(thread_id, NAME_CHARACTERS_MAX)
         self.dialogue.thread_opened(thread_id)
-        model, version = (head(text, NAME_CHARACTERS_MAX) for text in (result.text("model"), thread.text("cliVersion")))
-        return [Started(at=self.stamper.again(), resume_id=self.resume_id, model=model, version=version)]
+        model, version = head(opened.model, NAME_CHARACTERS_MAX), head(opened.thread.cli_version, NAME_CHARACTERS_MAX)
+        return [Started(self.stamper.again(), self.resume_id, model, version)]
 
     def on_turn(self, params: Params) -> list[SessionEvent]:
         """Note which turn is ours."""
         if self.own(params):
-            self.turn_id = fields_of(params.turn).text("id")
+            self.turn_id = shape_of(Turn, params.turn).id
         return []
 
     def on_item_started(self, params: Params) -> list[SessionEvent]:
@@ -160,14 +169,14 @@ class AppServerReader(CodexReader):
         """Read the end of the turn."""
         if not self.own(params) or self.ended:
             return []
-        turn = fields_of(params.turn)
-        match turn.text("status"):
+        turn = shape_of(Turn, params.turn)
+        match turn.status:
             case "completed":
-                said = [item.text("text") for item in turn.each("items") if item.text("type") == "agentMessage"]
+                said = [item.text for item in turn.items if item.type == "agentMessage"]
                 self.items.final_text = said[-1] if said else self.items.final_text
                 return self.completed()
             case "failed":
-                told = turn.inner("error")
+                told = fields_of(turn.error)
                 return self.failed(failure_of(told) if told else self.last_error or Failure(info="failed"))
             case status:
                 return self.failed(Failure(message=f"the turn was {status or 'ended'}", info=status))

@@ -61,7 +61,7 @@ class ExecReader(CodexReader):
             return []
         self.started = True
         self.resume_id = head(thread_id, NAME_CHARACTERS_MAX) or self.resume_id
-        return [Started(at=self.stamper.again(), resume_id=self.resume_id)]
+        return [Started(self.stamper.again(), self.resume_id)]
 
     def on_completed(self, usage: SnakeCounts) -> list[SessionEvent]:
         """Read the end of the turn, whose usage is the thread's running total."""

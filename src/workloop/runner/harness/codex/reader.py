@@ -116,14 +116,14 @@ class CodexReader:
         if retries or written:
             self.tries = int(written[1]) if written and written[1] else self.tries + 1
             reason = head(failure.message, DETAIL_CHARACTERS_MAX)
-            return [Retrying(at=self.stamper.again(), attempt=self.tries, reason=reason)]
+            return [Retrying(self.stamper.again(), self.tries, reason)]
         self.last_error = failure
         return [self.error(failure)]
 
     def error(self, failure: Failure) -> SessionError:
         """Report an error that is not tried again."""
         code = head(failure.info or failure.status, NAME_CHARACTERS_MAX)
-        return SessionError(at=self.stamper.again(), code=code, message=head(failure.message, DETAIL_CHARACTERS_MAX))
+        return SessionError(self.stamper.again(), code, head(failure.message, DETAIL_CHARACTERS_MAX))
 
     def failed(self, failure: Failure) -> list[SessionEvent]:
         """Report a turn that an error ended, with the limit if it was one."""

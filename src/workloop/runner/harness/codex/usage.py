@@ -4,8 +4,6 @@ from workloop.domain.session import Tokens
 from workloop.runner.harness.codex.wire import Counts, SnakeCounts, TokenUsage
 from workloop.runner.harness.fields import INTEGER_MAX
 
-NONE = Tokens()
-
 
 class CodexUsage:
     """What one thread has reported so far; a resumed thread begins with what it had cost before."""
@@ -29,8 +27,6 @@ class CodexUsage:
     def of_total(self, total: Tokens) -> Tokens:
         """Return what a total has over what was counted; a total that fell adds nothing."""
         before = self.counted
-        if total == before:
-            return NONE
         more = total.beyond(before)
         self.counted = total if more.total == total.total - before.total else before + more
         return more
@@ -40,7 +36,7 @@ def bill_of(counts: Counts | SnakeCounts) -> Tokens:
     """Fold a report into the four buckets; cached and newly cached input are parts of the input there."""
     read, written = sane(counts.cached_input_tokens), sane(counts.cache_write_input_tokens)
     given = max(0, sane(counts.input_tokens) - read - written)
-    return Tokens(input=given, output=sane(counts.output_tokens), cache_read=read, cache_write=written)
+    return Tokens(given, sane(counts.output_tokens), read, written)
 
 
 def sane(number: int) -> int:

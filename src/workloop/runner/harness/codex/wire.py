@@ -4,8 +4,7 @@ import msgspec
 from msgspec import Raw, Struct, UnsetType, field
 
 from workloop.runner.harness.fields import Fields
-
-NOTHING = Raw(b"null")
+from workloop.runner.harness.shapes import NOTHING, Shape, built
 
 
 class Part(Struct, gc=False):
@@ -79,6 +78,37 @@ class Limits(Struct, gc=False):
     secondary: Window | None = None
 
 
+class Told(Struct, gc=False):
+    """What an item of a finished turn is, and what it says if it is a message."""
+
+    type: str = ""
+    text: str = ""
+
+
+class Turn(Struct, gc=False):
+    """One turn, of which the end tells its items or its error."""
+
+    id: str = ""
+    status: str = ""
+    items: list[Told] = []
+    error: Raw = NOTHING
+
+
+class Thread(Struct, rename="camel", gc=False):
+    """One thread."""
+
+    id: str = ""
+    cli_version: str = ""
+
+
+class Opened(Struct, gc=False):
+    """The answer to what was opened: a thread or a turn."""
+
+    model: str = ""
+    thread: Thread = field(default_factory=Thread)
+    turn: Turn = field(default_factory=Turn)
+
+
 class Params(Struct, rename="camel", gc=False):
     """The parameters of every notification that is read."""
 
@@ -121,6 +151,16 @@ NO_RESULT, NO_ITEM = McpResult(), Item()
 def fields_of(raw: Raw | UnsetType) -> Fields:
     """Read a part that was left undecoded as an object; anything else reads as an empty one."""
     return Fields(None if isinstance(raw, UnsetType) else value_of(raw))
+
+
+def shape_of(shape: type[Shape], raw: Raw | UnsetType) -> Shape:
+    """Read a part that was left undecoded as a shape; what does not fit reads as absent."""
+    if isinstance(raw, UnsetType):
+        return shape()
+    try:
+        return msgspec.json.decode(raw, type=shape)
+    except msgspec.ValidationError:
+        return built(shape, fields_of(raw).values)
 
 
 def value_of(raw: Raw) -> object:
