@@ -1,6 +1,7 @@
 """A workshop without git: branches, trees and commits as facts, with the same refusals and the same losses."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -199,6 +200,11 @@ class SimWorkshop:
         path.mkdir(parents=True, exist_ok=True)
         at = sha or self.origin.main
         return WorkTree(path=path, branch="", base=at, start=at)
+
+    def sweep(self, over: Callable[[str], bool]) -> tuple[PutAway, ...]:
+        """Leave every tree: none of them takes room."""
+        self.life.require()
+        return ()
 
     def discard(self, checkout: WorkTree) -> None:
         """Forget a checkout."""

@@ -1,6 +1,7 @@
 """How the loop's wishes are done with git: the one module that turns them into work trees, checkouts and merges."""
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import repeat
@@ -35,6 +36,7 @@ from workloop.runner.workspace import WorkspaceOrder, break_stale_locks, clean_c
 LANDED = frozenset({LandingOutcome.LANDED, LandingOutcome.ALREADY_LANDED})
 REFUSED = frozenset({LandingOutcome.CONFLICT, LandingOutcome.GUARDS_NOT_GREEN})
 NEWER_ATTEMPT = "a newer attempt at the same item began"
+ITEM_OVER = "its item is over"
 LOOP_KILLED = "the loop that ran it was killed"
 TREES_AT_ONCE = 8
 KEPT = ".kept"
@@ -70,6 +72,15 @@ class GitShop:
         here = [one.workspace for one in leftovers(self.repository.state_dir) if one.present and not one.maker_runs]
         mine = [one for one in here if one.item_id == root_id and one.common_dir == self.repository.common_dir]
         return [one for one in mine if kept_mark(one).exists()]
+
+    def sweep(self, over: Callable[[str], bool]) -> tuple[PutAway, ...]:
+        """Put away the kept trees of roots that are over; one that must stay waits for nobody any more."""
+        marks = self.repository.folder("worktrees").glob(f"*{KEPT}")
+        roots = sorted({mark.name.removesuffix(KEPT).rpartition("-")[0] for mark in marks})
+        found = [one for root_id in roots if over(root_id) for one in self.kept_of(root_id)]
+        for one in found:
+            kept_mark(one).unlink(missing_ok=True)
+        return tuple(self.put_by(one, ITEM_OVER) for one in found)
 
     def reopen(self, path: Path) -> WorkTree | None:
         """Return an earlier attempt's work tree if it is registered, whole and on its branch."""

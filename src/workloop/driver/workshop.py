@@ -1,7 +1,7 @@
 """What the loop asks of the place where work is done: work trees, candidates, checks, landing, and what was left."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -115,6 +115,10 @@ class Workshop(Protocol):
 
     def put_away(self, tree: WorkTree, reason: str, *, keep: bool = False) -> PutAway:
         """Save what is not committed, then remove the tree if nothing would be lost; keep it for whoever resumes."""
+        ...
+
+    def sweep(self, over: Callable[[str], bool]) -> tuple[PutAway, ...]:
+        """Remove the trees that are kept for whoever resumes them and whose root is over, if nothing would be lost."""
         ...
 
     def tip(self, tree: WorkTree) -> str | None:

@@ -13,6 +13,7 @@ from workloop.domain.gate import GateKey
 from workloop.domain.session import SessionClass, SessionReport, Tokens
 from workloop.driver.attempt.concluding import LIMIT_FURTHEST_US
 from workloop.driver.gitshop import GitShop
+from workloop.driver.turn.keeping import sweep
 from workloop.driver.turn.recovery import recover
 from workloop.driver.workshop import PutAway, WorkTree
 from workloop.runner.harness.port import Capabilities
@@ -91,6 +92,20 @@ async def test_another_account_begins_with_the_brief_in_the_tree_that_was_left(
     first, second = bench.requests
     assert (second.resume_id, second.cwd) == (None, first.cwd)
     assert second.prompt.startswith("# One item of work")
+
+
+async def test_tree_that_nobody_will_resume_any_more_is_removed_by_the_upkeep(bench: AttemptBench) -> None:
+    bench.add()
+    bench.play(half_then(SessionClass.LIMITED, reset_at=RESET))
+    await bench.attempt()
+    tree = bench.requests[0].cwd
+    sweep(bench.project)
+    assert tree.exists()
+    bench.client("cancel", key="a", reason="not any more")
+    sweep(bench.project)
+    assert not tree.exists()
+    assert bench.repository.git("for-each-ref", "refs/workloop/salvage/") != ""
+    assert list(tree.parent.iterdir()) == []
 
 
 async def test_agent_that_cannot_resume_leaves_no_tree_behind(bench: AttemptBench) -> None:

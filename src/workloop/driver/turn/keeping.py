@@ -3,6 +3,9 @@
 import anyio
 from anyio.abc import TaskGroup
 
+from workloop.domain.ids import ItemId, id_number
+from workloop.domain.item import TERMINAL
+from workloop.driver.project import Project
 from workloop.driver.seam import run_sync
 from workloop.driver.turn.desk import Desk
 from workloop.driver.turn.site import Site
@@ -20,8 +23,25 @@ async def tend_when_due(site: Site) -> bool:
     due = bool(site.looked.stale_claimable) or anyio.current_time() >= site.tended_at + TEND_SECONDS
     if due:
         await run_sync(run_as_host, site.project.queue, site.project.host, "tend", tend)
+        await run_sync(sweep, site.project)
         site.tended_at = anyio.current_time()
     return due
+
+
+def sweep(project: Project) -> None:
+    """Remove the work trees that wait for whoever resumes an item that is over; what must stay is told."""
+    for done in project.workshop.sweep(lambda root_id: is_over(project, root_id)):
+        if done.saved is not None:
+            project.tell("salvaged", {"ref": done.saved, "files": list(done.files)})
+        if done.stays:
+            project.tell("kept", {"path": str(done.path), "error": done.stays})
+
+
+def is_over(project: Project, root_id: str) -> bool:
+    """Tell whether an item ended for good."""
+    with project.queue.store.read() as tx:
+        item = tx.item_get(ItemId(id_number(root_id)))
+    return item is not None and item.state in TERMINAL
 
 
 def land_when_due(desk: Desk, site: Site, tasks: TaskGroup) -> None:
