@@ -29,26 +29,35 @@ class BrakeAnswer(TypedDict):
     state: str
     fruitless: int
     not_before: NotRequired[str]
+    brake: NotRequired[str]
 
 
 def brake(call: Call, item_id: ItemId, policy: BrakePolicy) -> BrakeAnswer:
     """Hold an item back, or park it, as its ended attempts demand; one that was taken again meanwhile is left alone."""
     require_host(call)
+    return hold_back(call, item_id, policy)
+
+
+def hold_back(call: Call, item_id: ItemId, policy: BrakePolicy) -> BrakeAnswer:
+    """Do what a brake does, once for each ended claim; says where the item stands also when it was done before."""
     item = call.item(item_id)
     claims = call.tx.claims_of(item_id)
     found = stands(call, item, claims, policy)
     answer: BrakeAnswer = {"key": item.key, "state": item.state.value, "fruitless": found.fruitless}
+    if item.parked_as is not None:
+        answer["brake"] = item.parked_as
     if item.state is not State.PENDING:
         return answer
     if found.park and item.role is not Role.VERIFY:
         asks = STUCK.format(key=item.key, fruitless=found.fruitless)
         parked = park(call, item, Brake.NO_PROGRESS, asks, causes(claims))
-        return {**answer, "state": parked.state.value}
+        return {**answer, "state": parked.state.value, "brake": Brake.NO_PROGRESS.value}
     until = found.wait_until if not found.park else longest_wait(claims, policy)
-    if until is not None and until > max(call.now, item.wake_at or call.now):
+    if until is None or until <= call.now or until < (item.wake_at or until):
+        return answer
+    if until != item.wake_at:
         call.change(item, None, {"fruitless": found.fruitless}, wake_at=until)
-        return {**answer, "not_before": to_text(until)}
-    return answer
+    return {**answer, "not_before": to_text(until)}
 
 
 def stands(call: Call, item: Item, claims: list[Claim], policy: BrakePolicy) -> Going:

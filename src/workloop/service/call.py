@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from workloop.domain.campaign import Campaign
 from workloop.domain.clock import Instant
@@ -15,6 +15,9 @@ from workloop.domain.ids import Fence, IdSource, ItemId, first_id, spelling
 from workloop.domain.item import TERMINAL, Item
 from workloop.domain.transitions import Move, next_state
 from workloop.store.port import Reading, Store, Writing
+
+if TYPE_CHECKING:
+    from workloop.domain.progress import BrakePolicy
 
 
 class OutcomeProbe(Protocol):
@@ -38,18 +41,23 @@ canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """One campaign in one store, as every use case sees it."""
+    """One campaign in one store, as every use case sees it.
+
+    With a brake, an item whose claim ends is held back or parked in the same transaction, so that nobody can take it up
+    in between.
+    """
 
     store: Store
     ids: IdSource
     slug: str
     probe: OutcomeProbe | None = None
     witness: Witness | None = None
+    brake: "BrakePolicy | None" = None
 
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """One write under way: its transaction, who calls, and the events it owes."""
+    """One write under way: its transaction, who calls, the events it owes, and the items whose claims it closed."""
 
     tx: Writing
     queue: Queue
@@ -58,6 +66,7 @@ class Call:
     action: str
     txn: int
     events: list[NewEvent] = field(default_factory=list[NewEvent])
+    closed: list[ItemId] = field(default_factory=list[ItemId])
 
     @property
     def now(self) -> Instant:

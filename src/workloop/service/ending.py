@@ -99,6 +99,7 @@ def close(call: Call, claim: Claim, end: ClaimEnd) -> None:
         raise Conflict("CLAIM_ENDED", "the claim was ended by another call", hint="ask show for the item's state")
     call.tx.slot_free(call.campaign.id, claim.item_id)
     end_lanes(call, claim.item_id)
+    call.closed.append(claim.item_id)
 
 
 def witnessed(call: Call, claim: Claim) -> str | None:

@@ -1,7 +1,7 @@
 """How a call by name runs: allowed, read, in one transaction, and answered once however often it is repeated."""
 
 import json
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workloop.domain.errors import BadRequest, Conflict, LeaseLost
 from workloop.domain.grants import ALLOWED, Actor, require_allowed
@@ -13,6 +13,9 @@ from workloop.service.call import Call, Queue, digest_of, require_campaign
 from workloop.service.dispatch import looks, writes_of
 from workloop.service.requests.words import Answer, Written
 from workloop.store.port import Reading, Request
+
+if TYPE_CHECKING:
+    from workloop.domain.progress import BrakePolicy
 
 
 def perform(queue: Queue, actor: Actor, name: str, arguments: JsonObject) -> Answer:
@@ -63,6 +66,8 @@ def write(queue: Queue, actor: Actor, name: str, run: Written, repeat: Repeat) -
             if earlier is None:
                 raise
             return earlier
+        if queue.brake is not None and call.closed:
+            hold_back_closed(call, queue.brake)
         tx.events_append(call.events)
         if repeat.request_id and answered.get("item", answered) is not None:
             tx.request_insert(
@@ -76,6 +81,14 @@ def write(queue: Queue, actor: Actor, name: str, run: Written, repeat: Repeat) -
                 )
             )
         return answered
+
+
+def hold_back_closed(call: Call, policy: "BrakePolicy") -> None:
+    """Hold back, or park, what brought nothing, before anybody else can see that its claim has ended."""
+    from workloop.service.braking import hold_back
+
+    for item_id in call.closed:
+        hold_back(call, item_id, policy)
 
 
 def kept(answered: Answer) -> Answer:

@@ -1,13 +1,16 @@
 """Faults that were found in the queue, each kept as the shortest story that showed it."""
 
+from dataclasses import replace
+
 import pytest
 
 from queue_bench import ANN, HOST, Answer, Bench
 from workloop.domain.errors import Conflict, WorkloopError
+from workloop.domain.progress import BrakePolicy
 from workloop.domain.question import Brake
 from workloop.service.braking import give_up
 from workloop.service.insights import poll
-from workloop.service.perform import run_as_host
+from workloop.service.perform import perform, run_as_host
 
 SUBJECT: Answer = {"family": "page", "subject": "/"}
 FAIL: Answer = {"failed": "f", "cause": "c", "next_action": "n"}
@@ -162,3 +165,14 @@ def test_nothing_is_claimable_while_every_slot_is_taken(bench: Bench) -> None:
     assert not poll(bench.queue).claimable
     bench.finish(taken[0])
     assert poll(bench.queue).claimable
+
+
+def test_what_brought_nothing_is_held_back_in_the_transaction_that_ends_its_claim(bench: Bench) -> None:
+    """A second worker took an item up between the end of a fruitless claim and the brake that should have held it."""
+    bench.add("k")
+    token = bench.claim()["token"]
+    queue = replace(bench.queue, brake=BrakePolicy(waits_us=(60_000_000,)))
+    perform(queue, ANN, "retry", {"token": token, **FAIL})
+    assert bench.do("claim", holder="somebody-else")["item"] is None
+    assert bench.item("k").wake_at == bench.clock.now() + 60_000_000
+    assert not bench.broken()

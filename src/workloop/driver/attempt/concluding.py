@@ -40,7 +40,7 @@ async def conclude(project: Project, kit: SessionKit, lease: Lease, last: Ended)
 
     What the queue's record says outranks it: a claim that has ended is left alone.
     """
-    if lease.lost or await settled(project, lease):
+    if lease.lost or last.kind is EndClass.SETTLED or await settled(project, lease):
         return None
     hint = hint_left(kit, lease, last)
     lease.note({CLASS: last.kind.value, SAID: head(last.report.final_text.strip(), SAID_CHARACTERS_MAX)})
@@ -100,8 +100,8 @@ def end_claim(project: Project, lease: Lease, last: Ended, later: Instant | None
 
 
 def queue_of(project: Project, lease: Lease) -> Queue:
-    """Return the queue as it takes down what the host saw of this claim."""
-    return replace(project.queue, witness=lease.witness)
+    """Return the queue as it takes down what the host saw of this claim, and holds back what brought nothing."""
+    return replace(project.queue, witness=lease.witness, brake=project.brake)
 
 
 def host_call(project: Project, lease: Lease, name: str, run: Written) -> Answer:
@@ -210,10 +210,10 @@ def unreadable_before(project: Project, held: Held) -> int:
 
 
 def apply_brake(project: Project, held: Held) -> None:
-    """Hold the item back, or park it, when its ended claims brought nothing; say so when that happens."""
+    """Say so when the item is held back, or parked, because its ended claims brought nothing."""
     item_id = ItemId(id_number(held.item_id))
     found = run_as_host(project.queue, project.host, "brake", lambda call: brake(call, item_id, project.brake))
-    if found["state"] == "deferred" and found["fruitless"]:
+    if found.get("brake") == Brake.NO_PROGRESS.value:
         project.tell("parked", {"key": held.key, "error": f"{found['fruitless']} attempts in a row brought nothing"})
     elif "not_before" in found:
         project.tell("held_back", {"key": held.key, "until": found["not_before"], "fruitless": found["fruitless"]})

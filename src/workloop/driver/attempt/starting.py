@@ -71,7 +71,7 @@ async def start(project: Project, kit: SessionKit, lease: Lease, scene: Scene, t
     write_note(folder, note)
     item_file = write_private(folder / "item.json", json.dumps(item_facts(held)))
     worker = Actor(principal=f"session:{session_id}", grant=Grant.SESSION, token=held.token)
-    queue = replace(project.queue, probe=scene.probe, witness=lease.witness)
+    queue = replace(project.queue, probe=scene.probe, witness=lease.witness, brake=project.brake)
     endpoint = kit.endpoint.admit(worker, queue, over_mcp=kit.harness.capabilities.per_run_mcp)
     request = LaunchRequest(
         prompt=turn.prompt,
