@@ -93,7 +93,7 @@ class Builder(Worker):
         if part == "blip":
             raise Cut(SessionClass.TRANSIENT, "connection reset")
         await self.spend(120, SENTINEL)
-        if self.chance.random() < 0.3:
+        if self.chance.random() < 0.3 and self.place.shop is not None:
             self.place.shop.soil(self.tree)
         act: dict[str, Callable[[], Awaitable[None]]] = {
             "honest": self.work,
