@@ -2,9 +2,11 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 NPM_AGENTS ?= .npm-agents
+# Whole files at a time, in the order of their names: the long ones, test_agents_*, come first.
+AGENTS_AT_ONCE := -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-slow test-agents test-all npm-agents bench docs format
+.PHONY: help setup demo lint check test test-slow test-agents test-all npm-agents bench docs format
 
 help:  ## show what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -20,11 +22,13 @@ setup: $(BIN)/workloop  ## make the virtual environment with everything for deve
 demo: $(BIN)/workloop  ## drive a small real project to its end with the scripted agent
 	$(BIN)/workloop demo
 
-check: $(BIN)/workloop  ## what must hold before a commit: style, types, layers, tidiness, quick tests
+lint: $(BIN)/workloop  ## style, types and layers, found without running anything
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/pyright --pythonpath $(BIN)/python
+
+check: lint  ## what must hold before a commit: style, types, layers, tidiness, quick tests
 	$(PYTEST) -q -n 2 tests/tidy tests/unit tests/contract
 
 test: $(BIN)/workloop  ## all tests but the slow ones and those with a real agent
@@ -34,7 +38,7 @@ test-slow: $(BIN)/workloop  ## many seeds, many processes, big stores
 	$(PYTEST) -n 2 -m "slow and not real_agent and not real_npm"
 
 test-agents: $(BIN)/workloop  ## the real agent programs against a scripted model, on loopback alone
-	$(PYTEST) -m real_agent
+	$(PYTEST) $(AGENTS_AT_ONCE) -m real_agent tests/endtoend
 
 test-all: $(BIN)/workloop npm-agents  ## everything: the slow tests and every real agent program as well
 	$(PYTEST) -n 2 -m "not real_agent and not real_npm"
