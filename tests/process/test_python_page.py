@@ -13,7 +13,7 @@ from workloop.driver.switches import order_stop
 from workloop.testing.gitrepo import scratch_repository
 
 ROOT = Path(__file__).parents[2]
-PAGE, FRONT = ROOT / "docs" / "python.md", ROOT / "README.md"
+PAGE, TRACKERS, FRONT = ROOT / "docs" / "python.md", ROOT / "docs" / "trackers.md", ROOT / "README.md"
 PROGRAMS = re.compile(r"```python\n(.*?)```", re.DOTALL)
 BOUND_SECONDS = 120
 AGENT = """#!/bin/sh
@@ -75,6 +75,12 @@ def test_program_for_several_projects_does_what_the_page_says(tmp_path: Path, en
     servers.write_text('{"mcpServers": {}}')
     servers.chmod(0o600)
     assert run(program(1), tmp_path, environment).strip() == "budget_spent"
+
+
+def test_program_for_another_tracker_is_accepted(tmp_path: Path, environment: dict[str, str]) -> None:
+    project(tmp_path, "shop", environment)
+    (tmp_path / "shop" / "backlog" / "tasks").mkdir(parents=True)
+    assert run(program(0, TRACKERS), tmp_path, environment) == ""
 
 
 def test_program_on_the_front_page_obeys_orders_like_any_loop(

@@ -12,6 +12,7 @@ from settings_meanings import MEANING
 
 from workloop.config.reading import read_loop
 from workloop.config.targets import read_targets
+from workloop.config.trackers import read_tracker
 from workloop.domain.campaign import CampaignState
 from workloop.domain.evidence import EvidenceKind
 from workloop.domain.grants import Grant
@@ -104,6 +105,7 @@ def shown_settings() -> list[tuple[str, str]]:
 def test_shown_settings_are_taken_by_the_reader(page: str, text: str) -> None:
     reader = Reader(tomllib.loads(text), page)
     read_targets(reader.take("target") or {}, ROOT)
+    read_tracker(reader.take("tracker"), "tracker", ROOT)
     read_loop(reader, ROOT)
     reader.done()
 
