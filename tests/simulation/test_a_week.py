@@ -1,6 +1,7 @@
 """A week in which one item was dispatched 81 times, 71 of them called a success, and nothing ever came of it."""
 
 from pathlib import Path
+from typing import Any
 
 import anyio
 from night import Night
@@ -15,6 +16,8 @@ CHECKS = [{"id": "proof", "command": "test it"}]
 class Week(Night):
     """A loop alone for a week, with one item on which every session boasts and settles nothing."""
 
+    shown: dict[str, Any]
+
     async def run(self) -> None:
         """Let the week pass; nobody answers anything."""
         self.set_up()
@@ -25,6 +28,7 @@ class Week(Night):
             self.start(group, self.hosts["east"])
             await anyio.sleep(WEEK_SECONDS)
             self.drain("east")
+        self.shown = backlog.people.do("show", key="item-0")
 
     def claims(self) -> int:
         """Return how often the item was handed out."""
@@ -34,8 +38,7 @@ class Week(Night):
 def test_item_on_which_every_session_boasts_is_parked_by_the_fourth_dispatch(tmp_path: Path) -> None:
     week = Week(PLAIN, tmp_path)
     play(PLAIN, week.run)
-    shown = week.backlogs["main"].people.do("show", key="item-0")
     assert week.claims() <= 4 < DISPATCHED_THEN
-    assert shown["state"] == "deferred"
-    assert [asked["answered_at"] for asked in shown["questions"]] == [None]
+    assert week.shown["state"] == "deferred"
+    assert [asked.get("answered_at") for asked in week.shown["questions"]] == [None]
     assert any(" parked " in line for line in week.world.story)
