@@ -49,7 +49,7 @@ ROWS = [
     (SessionClass.DENIED, "retry", "attempts", "do without the tool that was denied"),
     (SessionClass.DEAD, "retry", "attempts", "begin anew: the session produced nothing"),
     (SessionClass.CRASHED, "retry", "attempts", "begin anew: the session's process died"),
-    (SessionClass.HUNG, "expired", "expiries", ""),
+    (SessionClass.HUNG, "expired", "expiries", "begin anew: the session stopped making progress"),
     (SessionClass.AUTH, "infra", "infra", ""),
     (SessionClass.BILLING, "infra", "infra", ""),
     (SessionClass.CONFIG, "infra", "infra", ""),

@@ -92,6 +92,7 @@ def end_claim(project: Project, lease: Lease, last: Ended, later: Instant | None
             case ItemEnd.UNJUDGED:
                 release_unjudged(project, lease, last, cause)
             case ItemEnd.FORFEIT:
+                lease.note({"next_action": row.next_action})
                 host_call(project, lease, "forfeit", lambda call: forfeit(call, held.token, cause))
             case _:
                 assert_never(row.item)
