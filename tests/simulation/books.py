@@ -19,8 +19,8 @@ from workloop.driver.turn.desk import LoopParts
 from workloop.driver.turn.loop import Loop
 from workloop.store.journal.memory import MemoryJournal
 
-TURNS_HOUR_MAX = 400
-"""Twice what the busiest hour of a thousand seeds had: two looks for each change of a store, and a look a minute."""
+TURNS_HOUR_MAX = 400 + 720
+"""A few looks for each change of a store, and one each five seconds while all places of the machine are taken."""
 SAID_HOUR_MAX = 60
 QUIET_KINDS = frozenset({"agent", "session", "ended", "claimed"})
 
