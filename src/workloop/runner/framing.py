@@ -26,15 +26,17 @@ class LineSplitter:
 
     def feed(self, data: bytes) -> list[Line]:
         """Take the next bytes and return the lines that they complete, without newlines."""
-        *complete, rest = data.split(b"\n")
+        complete = data.split(b"\n")
+        rest = complete.pop()
         lines: list[Line] = []
         if complete and (self._pending or self._dropped):
             self._extend(complete[0])
             lines.append(self._take())
             del complete[0]
-        if len(data) > self.line_bytes_max:
-            complete = [line if len(line) <= self.line_bytes_max else OverlongLine(len(line)) for line in complete]
-        lines += complete
+        if len(data) <= self.line_bytes_max:
+            lines += complete
+        else:
+            lines += [line if len(line) <= self.line_bytes_max else OverlongLine(len(line)) for line in complete]
         if rest:
             self._extend(rest)
         return lines

@@ -103,7 +103,7 @@ class ClaudeOutcome:
         pattern = self.signatures.reset_pattern
         written = pattern.search(text) if pattern else None
         self.reset_at = instant_of_seconds(int(written[1])) if written else None
-        if self.reset_at is None and (now := self.present()) is not None:
+        if self.reset_at is None and "reset" in text.casefold() and (now := self.present()) is not None:
             self.reset_at = reset_in(text, now)
 
     def present(self) -> Instant | None:

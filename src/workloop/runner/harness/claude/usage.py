@@ -34,7 +34,8 @@ class ClaudeUsage:
         """
         recent = list((result.model_usage_since_last_result or {}).values())
         models = recent or ([] if self.resumed else list((result.model_usage or {}).values()))
-        total = sum(map(tokens_of, models), NONE) if models else tokens_of(result.usage or NO_COUNTS)
+        first, *others = models or [result.usage or NO_COUNTS]
+        total = sum(map(tokens_of, others), tokens_of(first))
         more = total.beyond(self.counted)
         self.counted = NONE
         micros = [amount for model in recent if (amount := micros_of(model.cost)) is not None]
