@@ -76,6 +76,14 @@ def test_stop_order_for_now_ends_the_session_and_gives_its_item_back(bench: Loop
     assert (code, report["reason"], bench.ends("a"), bench.state("a")) == (0, "stopped", ["infra"], "pending")
 
 
+def test_mistake_in_the_settings_keeps_nobody_from_stopping_the_loop(bench: LoopBench) -> None:
+    loop = held(bench)
+    with bench.settings.place.config.open("a") as settings:
+        settings.write("\n[loop.typo]\n")
+    assert command(bench, "stop", "--now")["ordered"] == "stop"
+    assert loop.end()[1]["reason"] == "stopped"
+
+
 def test_halted_loop_does_not_start_again_until_it_is_resumed(bench: LoopBench) -> None:
     loop = held(bench)
     command(bench, "stop", "--halt", "the disk is full")
@@ -198,6 +206,9 @@ def test_one_loop_serves_two_projects_in_turn(new_bench: NewBench) -> None:
     turns = [told["target"] for told in loop.named("claimed")]
     assert turns == ["one", "two"] * 3
     assert set(one.states().values()) | set(two.states().values()) == {"succeeded"}
+    words = [word for word in one.argv("--config", str(path), "run", "--once", "--no-json") if word != "--json"]
+    said = subprocess.run(words, env=one.environment, capture_output=True, text=True, check=False).stdout.splitlines()
+    assert said[-3:] == ["one: 3 of 3 done", "two: 3 of 3 done", "workloop -C PROJECT status says more"]
 
 
 def test_a_store_that_cannot_be_used_stops_its_own_target_only(new_bench: NewBench) -> None:

@@ -6,7 +6,7 @@ from workloop.config.harnesses import HarnessConfig, HarnessHome, HarnessKind, r
 from workloop.config.hours import ActiveHours
 from workloop.config.phases import PhaseConfig
 from workloop.config.place import CONFIG_NAME, Place, find_repository, loop_folder, place_of, state_home
-from workloop.config.reading import Settings, TargetSettings, load, parse
+from workloop.config.reading import Settings, TargetSettings, control_folder, load, parse
 from workloop.config.sample import sample
 from workloop.config.targets import TargetConfig
 from workloop.config.trackers import TrackerConfig, TrackerKind
@@ -30,6 +30,7 @@ __all__ = [
     "TargetSettings",
     "TrackerConfig",
     "TrackerKind",
+    "control_folder",
     "find_repository",
     "load",
     "loop_folder",

@@ -66,6 +66,17 @@ def load(start: Path, environment: Mapping[str, str], config: Path | None = None
     return settings
 
 
+def control_folder(start: Path, environment: Mapping[str, str], config: Path | None = None) -> Path:
+    """Return where a loop looks for orders, whatever its settings file says; a mistake in it stops nobody's brake."""
+    named = environment.get("WORKLOOP_CONFIG")
+    chosen = config or (Path(named) if named else None)
+    if chosen is not None:
+        folder = loop_folder(chosen.absolute(), environment)
+        if folder.is_dir():
+            return folder
+    return place_of(find_repository(start.resolve()), environment).folder
+
+
 def load_single(path: Path, place: Place, environment: Mapping[str, str]) -> Settings:
     """Read the settings of one project."""
     if not path.is_file():

@@ -69,8 +69,8 @@ class Logbook:
         return True
 
     def decided(self, decision: scheduler.Decision, item: str = "", session: str = "") -> None:
-        """Keep a decision with every reason in it, unless it says what the last one said."""
-        said = (decision.action, item, *((reason.about, reason.code, reason.also) for reason in decision.reasons))
+        """Keep a decision with every reason and instant in it, unless the last one was the very same."""
+        said = (decision, item)
         if said == self.last:
             return
         self.last = said

@@ -52,6 +52,15 @@ class Invocation(NamedTuple):
             environment["WORKLOOP_CAMPAIGN"] = self.campaign
         return load(self.start(), environment, Path(self.config) if self.config else None, whole=whole)
 
+    def orders(self) -> Path:
+        """Return where the loop looks for orders; settings with a mistake in them keep nobody from stopping it."""
+        from workloop.config import control_folder
+
+        try:
+            return self.settings(whole=True).folder
+        except BadRequest:
+            return control_folder(self.start(), self.environment, Path(self.config) if self.config else None)
+
     def client(self) -> "Client":
         """Return who answers actions: the loop that WORKLOOP_URL names, else the project's own store."""
         from workloop.client import remote_client

@@ -26,7 +26,7 @@ def run(invocation: Invocation, given: Given) -> int:
         return acting.run_verb(invocation, VERB, given)
     from workloop.driver.switches import lift_halt, order_open, order_resume
 
-    folder = invocation.settings(whole=True).folder
+    folder = invocation.orders()
     answer: dict[str, object] = {}
     if "target" in chosen:
         answer |= {"target": chosen["target"], "was_paused": order_resume(folder, chosen["target"])}

@@ -24,7 +24,7 @@ def run(invocation: Invocation, given: Given) -> int:
 
     reader = Reader(values_of(given.options))
     at_once, halt = reader.flag("now"), reader.text("halt")
-    folder = invocation.settings(whole=True).folder
+    folder = invocation.orders()
     if not halt and not loop_runs(folder):
         raise NotFound("NO_LOOP", "no loop runs here", hint="nothing is to be stopped; --halt keeps one from starting")
     order_stop(folder, at_once=at_once, halt=halt or None)
