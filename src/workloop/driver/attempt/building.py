@@ -26,7 +26,7 @@ from workloop.driver.project import Project, SessionKit
 from workloop.driver.seam import run_sync
 from workloop.driver.workshop import WorkOrder, WorkTree
 from workloop.service.answering import park_item
-from workloop.service.call import require_campaign, require_item
+from workloop.service.call import OutcomeProbe, require_campaign, require_item
 from workloop.service.perform import perform, run_as_host
 
 REPAIR_ATTEMPTS = 1000
@@ -49,13 +49,13 @@ async def build(project: Project, kit: SessionKit, lease: Lease) -> None:
     held = lease.held
     before = await insist(project, lease, look_back, project, held)
     try:
-        tree = await run_sync(prepare, project, held, before.hint)
+        lease.witness = await run_sync(prepare, project, held, before)
     except Conflict as refused:
         if refused.retryable:
             raise
         await insist(project, lease, park_held, project, held, refused)
         return
-    lease.witness = await run_sync(watch, project, held, tree, before)
+    tree = tree_of(lease)
     kept: Hint | None = None
     try:
         kept = await share_out(project, kit, lease, before)
@@ -72,7 +72,7 @@ async def share_out(project: Project, kit: SessionKit, lease: Lease, before: Bef
             why, later = seam_hindrance(own, lease, project.now())
             if why:
                 return await stop_at_seam(project, lease, phase, why, later)
-        begun_at = await run_sync(witness_of(lease).tip)
+        begun_at = await run_sync(witness_of(lease).tip) if number else witness_of(lease).since
         ended = await work_on(project, own, lease, phase, before if number == 0 else Before(), last=last)
         if last and ended.kind is EndClass.CLEAN and own.harness.capabilities.hands_in_head:
             await hand_in(project, lease)
@@ -88,8 +88,12 @@ async def work_on(
     held, tree = lease.held, tree_of(lease)
     capabilities = kit.harness.capabilities
     handoffs = capabilities.final_text and phase.handoff is not False
-    words = await run_sync(words_of, held, tree, phase, advice=before.advice, last=last, handoffs=handoffs)
-    probe = await run_sync(project.workshop.probe, tree, held.contract.protected)
+
+    def equipped() -> tuple[Words, OutcomeProbe]:
+        words = words_of(held, tree, phase, advice=before.advice, last=last, handoffs=handoffs)
+        return words, project.workshop.probe(tree, held.contract.protected)
+
+    words, probe = await run_sync(equipped)
     scene = Scene(cwd=tree.path, base=tree.base, phase=phase.name, probe=probe)
     share = Share(project=project, kit=kit, lease=lease, scene=scene, words=words, last=last, handoffs=handoffs)
     return await share.run(first_turn(kit, words, phase, before.hint, tree))
@@ -137,19 +141,6 @@ def tree_of(lease: Lease) -> WorkTree:
     return tree
 
 
-def watch(project: Project, held: Held, tree: WorkTree, before: Before) -> AttemptWitness:
-    """Begin to watch a claim: from the commit that stands there now, which may not be where the last attempt ended."""
-    since = project.workshop.tip(tree) or tree.start
-    return AttemptWitness(
-        item_id=ItemId(id_number(held.item_id)),
-        fence=Fence(held.attempt),
-        workshop=project.workshop,
-        tree=tree,
-        since=since,
-        outside=bool(before.stood) and before.stood != since,
-    )
-
-
 def park_held(project: Project, held: Held, refused: Conflict) -> None:
     """Park an item with the question that names the remedy."""
     project.tell("parked", {"key": held.key, "error": str(refused)})
@@ -182,10 +173,23 @@ def hint_now(project: Project, earlier: list[Claim]) -> Hint | None:
     return hint if hint.due(ended_at, project.now()) else Hint(phase=hint.phase, path=hint.path)
 
 
-def prepare(project: Project, held: Held, hint: Hint | None = None) -> WorkTree:
-    """Return the worktree of an attempt: the one that an interrupted attempt left, else a new one."""
+def prepare(project: Project, held: Held, before: Before) -> AttemptWitness:
+    """Begin to watch a claim in its worktree: the one that an interrupted attempt left, else a new one.
+
+    It is watched from the commit that stands there now, which may not be where the last attempt ended.
+    """
+    hint = before.hint
     left = project.workshop.reopen(Path(hint.path)) if hint is not None and hint.path else None
-    return left or new_tree(project, held)
+    tree = left or new_tree(project, held)
+    since = (project.workshop.tip(tree) if left is not None else None) or tree.start
+    return AttemptWitness(
+        item_id=ItemId(id_number(held.item_id)),
+        fence=Fence(held.attempt),
+        workshop=project.workshop,
+        tree=tree,
+        since=since,
+        outside=bool(before.stood) and before.stood != since,
+    )
 
 
 def new_tree(project: Project, held: Held) -> WorkTree:
