@@ -13,6 +13,7 @@ from workloop.driver.attempt.starting import Ended
 from workloop.driver.project import SessionKit
 
 SHUT_AGAIN_US: Final = 15 * MINUTE_US
+SHUT_SOONEST_US: Final = MINUTE_US
 WHOLE: Final = PhaseConfig(name="")
 """The one phase of an item that is not shared out: the brief is the one of its role."""
 
@@ -68,4 +69,5 @@ def seam_hindrance(kit: SessionKit, lease: Lease, now: Instant) -> tuple[str, In
     found = kit.oversight.enter(kit.gate)
     if found.entry is Entry.GO:
         return "", None
-    return f"{kit.gate} is closed", max(found.at or now, Instant(now + SHUT_AGAIN_US))
+    opens = found.at if found.at is not None and found.at > now else Instant(now + SHUT_AGAIN_US)
+    return f"{kit.gate} is closed", max(opens, Instant(now + SHUT_SOONEST_US))
