@@ -22,9 +22,11 @@ from workloop.client import RemoteClient
 from workloop.domain.errors import Fault, Forbidden
 from workloop.domain.grants import Actor, Grant
 from workloop.domain.ids import ItemId
+from workloop.domain.redaction import Redactor
 from workloop.interfaces.serving import Endpoint, listen, make_endpoint
 from workloop.runner.harness.port import McpEndpoint
 from workloop.wiring import operator
+from workloop.wiring.learning import LearningEndpoint
 
 TESTS = Path(__file__).parent.parent
 BOUND_SECONDS = 30
@@ -310,6 +312,7 @@ from pathlib import Path
 from surface_bench import open_project, serving
 from workloop.client import RemoteClient
 from workloop.wiring import operator
+from workloop.wiring.learning import LearningEndpoint
 for name in [name for name in sys.modules if name.split(".")[0] == "mcp"]:
     del sys.modules[name]
 with open_project(Path(sys.argv[1])) as project, serving(project.queue, warm=False) as (_, endpoint):
@@ -351,3 +354,13 @@ def test_answers_on_a_kept_connection_are_not_held_back() -> None:
         accepted, _ = listener.accept()
         with closing(accepted):
             assert accepted.proto == socket.IPPROTO_TCP
+
+
+def test_a_token_that_was_given_out_stands_in_no_log(served: Served) -> None:
+    """The redactor learns it before anybody can print it."""
+    redactor = Redactor()
+    learning = LearningEndpoint(served.endpoint, redactor)
+    admitted = learning.admit(operator(), over_mcp=False)
+    assert redactor.text(f"curl -H {admitted.token}") == "curl -H [secret]"
+    learning.dismiss(admitted)
+    assert served.ask("GET", "/v1/status", token=admitted.token)[0] == 401

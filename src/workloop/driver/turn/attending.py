@@ -56,7 +56,7 @@ async def attend(desk: Desk, work: Work, held: Held) -> None:
             handled = await handle(project, kit, lease, min(site.faults, DOUBLINGS_MAX))
         claim = await claim_ended(desk, work, held)
         if claim is not None:
-            settle_up(desk, work, settled_as(claim))
+            settle_up(desk, work, "" if lease.ending else settled_as(claim))
         reckon(desk, work, handled, claim)
         for gate in gates_to_ask_about(desk, work):
             await ask(desk, work, held, gate)
@@ -85,7 +85,7 @@ def claim_of(project: Project, held: Held) -> Claim | None:
 
 
 def settled_as(claim: Claim | None) -> str:
-    """Return how a claim was ended by its own holder, nothing when it was not."""
+    """Return how a claim was ended by whoever held it, nothing when it was taken away."""
     if claim is None or claim.end not in ENDED_BY_HOLDER or claim.end is ClaimEnd.INFRA:
         return ""
     return claim.end.value if claim.end is not None else ""

@@ -50,10 +50,12 @@ async def raised(desk: Desk, work: Work, held: Held, asks: str, evidence: str) -
     """Park an item with a question; returns the item's key and the question's number. Where it cannot, it is told."""
     assert work.site.project is not None
     try:
-        return await run_sync(raise_question, work.site.project, held.root, asks, evidence)
+        question = await run_sync(raise_question, work.site.project, held.root, asks, evidence)
     except (Refusal, StoreUnavailable) as refused:
         desk.parts.tell("unasked", {"target": work.site.name, "question": asks, "error": str(refused)})
         return None
+    desk.parts.tell("asked", {"target": work.site.name, "key": held.root, "question": asks})
+    return question
 
 
 def raise_question(project: Project, key: str, asks: str, evidence: str) -> tuple[str, str]:
