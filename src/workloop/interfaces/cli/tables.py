@@ -10,6 +10,7 @@ from workloop.domain.session import printable
 
 Facts = Mapping[str, Any]
 LAST_COLUMN_MIN = 20
+WORDS_SHOWN = 200
 
 
 def text_of(action: str, facts: Facts) -> str:
@@ -195,7 +196,7 @@ def sessions(facts: Facts) -> list[str]:
 
 def said(row: Facts) -> str:
     """Return what tells most about a session in one line."""
-    return one_line(row["detail"] or row["last_words"] or "")
+    return one_line(row["detail"] or row["last_words"] or "")[:WORDS_SHOWN]
 
 
 def session(facts: Facts) -> list[str]:
