@@ -19,7 +19,7 @@ GUESS_SECONDS = 2400.0
 """A limit without a stated end is expected to last an hour; the clock may be moved by ten minutes meanwhile."""
 RESET_PAST_US = 600 * SECOND_US
 STOPPING = frozenset({SessionClass.AUTH, SessionClass.BILLING, SessionClass.CONFIG, SessionClass.MODEL_MISSING})
-TRANSIENT_MAX, SILENT_MAX, CHAIN_MAX = 8, 3, 3
+TRANSIENT_MAX, SILENT_MAX, CHAIN_MAX, PHASES_MAX = 8, 3, 3, 2
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Auditor:
         shut = self.shut.get((record.host, record.gate))
         if shut is None or shut.since >= record.began:
             return
-        if shut.stopped:
+        if shut.stopped and self.said_at() < shut.since:
             self.report(f"{record.gate} is stopped on {record.host} and got a session")
         elif shut.until is not None and self.lives[record.host].now() < shut.until:
             self.report(f"{record.gate} is limited on {record.host} and got a session")
@@ -149,11 +149,15 @@ class Auditor:
         if known is None or told is not None:
             self.shut[record.host, record.gate] = Shut(mono, told)
 
+    def said_at(self) -> float:
+        """Return when a person last said anything that may open a gate; after that a session may try it."""
+        return max(self.opened_at, *(backlog.people.acted_at for backlog in self.backlogs.values()))
+
     def reopened(self, host: str, gate: str) -> None:
         """Judge that a host calls a gate open: a session showed it, or a person said so."""
         for place in [place for place in self.shut if place[0] == host and str(place[1]) == gate]:
             shut = self.shut.pop(place)
-            said = max(self.opened_at, *(backlog.people.acted_at for backlog in self.backlogs.values()))
+            said = self.said_at()
             shown = [
                 one
                 for one in self.stage.records.values()
@@ -197,7 +201,7 @@ class Auditor:
         chain = 0
         for one in records:
             chain = chain + 1 if one.handed_off else 0
-            if chain > CHAIN_MAX + 1:
+            if chain > (CHAIN_MAX + 2) * PHASES_MAX:
                 self.report(f"{claim} was handed on {chain} times in a row")
         idle = [one for one in records if one.session_class is SessionClass.CLEAN and not one.handed_off]
         if len(idle) > 5:

@@ -34,7 +34,7 @@ EXPLAINED: Final = {
     HandoffRefusal.NOT_CLEAN: "the session did not end well by itself",
     HandoffRefusal.DEAD: "the session died",
     HandoffRefusal.CLAIM_GONE: "the session no longer holds its claim",
-    HandoffRefusal.CHAIN_SPENT: f"there were {CHAIN_MAX} hand-offs in a row already",
+    HandoffRefusal.CHAIN_SPENT: f"there were {CHAIN_MAX} hand-offs already",
     HandoffRefusal.ITERATIONS_SPENT: "the run has no session left",
     HandoffRefusal.BUDGET_SPENT: "the budget has no room for a successor",
     HandoffRefusal.STOPPING: "the loop is ending",
@@ -100,7 +100,7 @@ def closes(match: re.Match[str], fence: str) -> bool:
 class Seam:
     """How things stand where one session ends and its successor would begin.
 
-    `chain` is the number of hand-offs followed in a row before this one; `iterations_left` is None without a ceiling.
+    `chain` is the number of hand-offs followed before this one; `iterations_left` is None without a ceiling.
     """
 
     trusted: bool

@@ -147,14 +147,12 @@ class Share:
         if isinstance(asked, Handoff):
             asked = admitted(asked, ended, self.chain, allowed=self.handoffs, hindrance=self.hindrance())
         if asked is None:
-            self.chain.broken()
             return None
         if isinstance(asked, HandoffRefused):
-            self.chain.broken()
             self.tell("handoff_refused", ended, asked.detail, reason=asked.reason.value)
             return None
         self.chain.followed()
-        self.tell("handoff", ended, f"number {self.chain.length} in a row")
+        self.tell("handoff", ended, f"number {self.chain.length} of this share")
         before, after = self.words.frame or ("", "")
         return Turn(prompt=before + asked.prompt + after, after=ended.facts.session_id)
 

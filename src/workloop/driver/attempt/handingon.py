@@ -1,4 +1,4 @@
-"""When a session's own request for a successor is followed: the guards, and how many stand in a row."""
+"""When a session's own request for a successor is followed: the guards, and how many one share may have."""
 
 from dataclasses import dataclass
 
@@ -12,18 +12,13 @@ FORBIDDEN = "this phase follows no hand-offs"
 
 @dataclass(slots=True, kw_only=True)
 class Chain:
-    """How many hand-offs were followed in a row."""
+    """How many hand-offs one share of an item has been given; nothing in between gives any of them back."""
 
     length: int = 0
 
     def followed(self) -> None:
         """Count one more."""
         self.length += 1
-
-    def broken(self) -> None:
-        """Begin anew: a session ended without one that was followed."""
-        self.length = 0
-
 
 def admitted(asked: Handoff, ended: Ended, chain: Chain, *, allowed: bool, hindrance: str) -> Handoff | HandoffRefused:
     """Follow a hand-off or refuse it by name, before anything is spent on it."""
