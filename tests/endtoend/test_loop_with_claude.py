@@ -263,9 +263,8 @@ def test_session_that_cannot_reach_the_queue_stops_the_loop_with_the_remedy(
     code, report, loop = bench.run("--once")
 
     assert (code, report["reason"]) == (6, "harness_stopped"), loop.events
-    assert report["detail"].startswith("config: ")
-    assert "correct the harness's configuration" in report["detail"]
-    assert "workloop" in report["detail"]
+    assert "the MCP server workloop could not be reached" in report["detail"]
+    assert "correct the configuration of claude/default/default" in report["detail"]
     shown = bench.show("mend")
     assert (shown["state"], shown["attempts"], bench.ends("mend")) == ("pending", 0, ["infra"])
 
