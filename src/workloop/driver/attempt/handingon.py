@@ -20,6 +20,7 @@ class Chain:
         """Count one more."""
         self.length += 1
 
+
 def admitted(asked: Handoff, ended: Ended, chain: Chain, *, allowed: bool, hindrance: str) -> Handoff | HandoffRefused:
     """Follow a hand-off or refuse it by name, before anything is spent on it."""
     if not allowed:
