@@ -101,7 +101,7 @@ class Faults:
         seconds = night.world.chance.uniform(1, 1800)
         host.trouble(seconds)
         await anyio.sleep(seconds)
-        night.start(self.group, host)
+        self.start_again(host)
 
     async def drain(self, host: Host) -> None:
         """Stop a loop politely and start it again."""
@@ -113,4 +113,9 @@ class Faults:
             await anyio.sleep(30)
         for target in night.backlogs:
             night.auditor.paused.pop((host.name, target), None)
-        night.start(self.group, host)
+        self.start_again(host)
+
+    def start_again(self, host: Host) -> None:
+        """Start a host's loop, unless the calm that came meanwhile has done so."""
+        if host.name not in self.night.running:
+            self.night.start(self.group, host)

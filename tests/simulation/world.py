@@ -21,6 +21,7 @@ from workloop.store.port import Reading, Store, Writing
 from workloop.testing.clocks import BEGINNING, SeededIds
 
 LATE_SECONDS = 70.0
+LEASE_SECONDS = 1800.0
 """How long after an outage a host may still not have looked again; its looks come at growing distances."""
 
 
@@ -166,6 +167,7 @@ class LifeStore:
             yield tx
         if host.lost_answers:
             host.lost_answers -= 1
+            host.trouble(LEASE_SECONDS)  # a claim whose answer was lost is nobody's until its lease lapses
             raise StoreUnavailable("STORE_UNREACHABLE", "the answer was lost", hint="wait", retryable=True)
 
     @contextmanager
