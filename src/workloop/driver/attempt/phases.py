@@ -13,7 +13,6 @@ from workloop.driver.attempt.starting import Ended
 from workloop.driver.project import SessionKit
 
 SHUT_AGAIN_US: Final = 15 * MINUTE_US
-SHUT_SOONEST_US: Final = MINUTE_US
 WHOLE: Final = PhaseConfig(name="")
 """The one phase of an item that is not shared out: the brief is the one of its role."""
 
@@ -59,7 +58,7 @@ def ended_well(ended: Ended, lease: Lease, *, begun_at: str) -> bool:
 def seam_hindrance(kit: SessionKit, lease: Lease, now: Instant) -> tuple[str, Instant | None]:
     """Return why a phase may not begin now, nothing when it may, and when its agent's gate is to be asked again.
 
-    One that only a person or another session can open is asked again a little later.
+    It is asked again after a while that no clock's error hides from the store, or the item would be taken up at once.
     """
     if lease.stop.requested.is_set():
         return lease.stop.reason, None
@@ -69,5 +68,4 @@ def seam_hindrance(kit: SessionKit, lease: Lease, now: Instant) -> tuple[str, In
     found = kit.oversight.enter(kit.gate)
     if found.entry is Entry.GO:
         return "", None
-    opens = found.at if found.at is not None and found.at > now else Instant(now + SHUT_AGAIN_US)
-    return f"{kit.gate} is closed", max(opens, Instant(now + SHUT_SOONEST_US))
+    return f"{kit.gate} is closed", max(found.at or now, Instant(now + SHUT_AGAIN_US))
