@@ -21,12 +21,17 @@ class Resumed:
     by_person: bool = False
 
 
+def in_vain(streak: int, *, resumed: bool, produced: bool) -> int:
+    """Return how often in a row a conversation was resumed in vain, once a further session of it has ended."""
+    return 0 if produced else streak + resumed
+
+
 def resume_streak(sessions: Iterable[Resumed]) -> int:
     """Count, oldest first, how often a session was resumed in vain since there was output or a person's word."""
     streak = 0
     for session in sessions:
         before = 0 if session.by_person else streak
-        streak = 0 if session.produced else before + session.resumed
+        streak = in_vain(before, resumed=session.resumed, produced=session.produced)
     return streak
 
 

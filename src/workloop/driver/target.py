@@ -58,11 +58,6 @@ class Target:
                 "BAD_REQUEST", f"target {self.name} has neither poller nor queue", hint="give one", field="poller"
             )
 
-    @property
-    def claims_itself(self) -> bool:
-        """Tell whether sessions claim for themselves."""
-        return self.queue is None
-
     def looks(self) -> Poller:
         """Return who looks at the backlog: the target's own poller, else its queue."""
         if self.poller is not None:

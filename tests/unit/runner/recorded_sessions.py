@@ -6,7 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workloop.domain.session import Conclusion, Limit, SessionEvent, Tokens, ToolResult, Unrecognised, Usage, kind_of
+from workloop.domain.session import (
+    Conclusion,
+    Limit,
+    SessionClass,
+    SessionEvent,
+    Tokens,
+    ToolResult,
+    Unrecognised,
+    Usage,
+    kind_of,
+)
 from workloop.runner.framing import LineSplitter, OverlongLine
 from workloop.runner.harness.port import StreamReader
 
@@ -78,3 +88,27 @@ def check_recorded(cli: str, name: str, case: dict[str, Any], make: Callable[[],
     assert len(seen.only("denied")) == case["denials"]
     assert bool([event for event in seen.events if isinstance(event, Limit)]) == (case["class"] == "limited")
     return seen
+
+
+def check_cut_at_every_byte(cli: str, name: str, case: dict[str, Any], reader: Callable[[], StreamReader]) -> None:
+    """Demand that a recording means the same however its bytes arrive."""
+    data = data_of(cli, name)
+    whole, cut = read_again(reader(), data, case), read_again(reader(), data, case, chunk=1)
+    assert cut.conclusion == whole.conclusion
+    assert [kind_of(event) for event in cut.events] == [kind_of(event) for event in whole.events]
+
+
+def check_never_clean_when_killed(cli: str, name: str, reader: Callable[[], StreamReader]) -> None:
+    """Demand that a recording cut after any line, and killed there, is judged and never clean before its end."""
+    lines = data_of(cli, name).splitlines()
+    for end in range(len(lines)):
+        assert class_after(reader(), *lines[:end], exit_code=None, signal=9) is not SessionClass.CLEAN
+
+
+def class_after(
+    reader: StreamReader, *lines: bytes, exit_code: int | None = 0, signal: int | None = None, stderr: str = ""
+) -> SessionClass:
+    """Return the class of a session that printed some lines and ended so."""
+    for each in lines:
+        reader.feed(each, 0)
+    return reader.finish(exit_code, signal, stderr).conclusion.session_class

@@ -6,29 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from launch_bench import request_for
 
 from workloop.domain.errors import Fault
 from workloop.runner.harness.copilot.launch import CopilotConfig, CopilotHarness
-from workloop.runner.harness.port import Launch, LaunchRequest, McpEndpoint
-
-ENDPOINT = McpEndpoint(url_mcp="http://127.0.0.1:1/mcp", url_api="http://127.0.0.1:1", token="abc")
+from workloop.runner.harness.port import Launch, LaunchRequest
 
 
 @pytest.fixture
 def request_(tmp_path: Path) -> LaunchRequest:
-    binary = tmp_path / "bin" / "copilot"
-    binary.parent.mkdir()
-    binary.write_text("#!/bin/sh\n")
-    binary.chmod(0o755)
-    (tmp_path / "session").mkdir(mode=0o700)
-    return LaunchRequest(
-        prompt="- do it",
-        cwd=tmp_path,
-        session_dir=tmp_path / "session",
-        session_id="s-1",
-        environment={"PATH": str(binary.parent), "HOME": "/home/operator"},
-        endpoint=ENDPOINT,
-    )
+    return request_for("copilot", tmp_path)
 
 
 def servers(launch: Launch) -> dict[str, Any]:

@@ -4,9 +4,17 @@ import json
 from typing import Any
 
 import pytest
-from recorded_sessions import check_recorded, data_of, expected_of, read_again
+from recorded_sessions import (
+    check_cut_at_every_byte,
+    check_never_clean_when_killed,
+    check_recorded,
+    class_after,
+    data_of,
+    expected_of,
+    read_again,
+)
 
-from workloop.domain.session import McpState, McpStatus, SessionClass, ToolCall, ToolResult, ToolResultClass, kind_of
+from workloop.domain.session import McpState, McpStatus, SessionClass, ToolCall, ToolResult, ToolResultClass
 from workloop.runner.harness.copilot.stream import CopilotReader
 from workloop.runner.signatures import load_signatures
 
@@ -39,11 +47,8 @@ def call(name: str, server: str = "") -> bytes:
     return line("tool.execution_start", toolCallId="c1", toolName=name, arguments={"action": "claim"}, **more)
 
 
-def ended(*lines: bytes, exit_code: int | None = 0, signal: int | None = None, stderr: str = "") -> SessionClass:
-    fold = reader()
-    for each in lines:
-        fold.feed(each, 0)
-    return fold.finish(exit_code, signal, stderr).conclusion.session_class
+def ended(*lines: bytes, **how: Any) -> SessionClass:
+    return class_after(reader(), *lines, **how)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -56,20 +61,12 @@ def test_copilot_recording_gets_its_class_reset_and_final_text(name: str) -> Non
 
 @pytest.mark.parametrize("name", ["success", "limit-open", "sleep-int"])
 def test_copilot_stream_cut_at_every_byte_reads_the_same(name: str) -> None:
-    data, case = data_of(CLI, name), EXPECTED[name]
-    whole, cut = read_again(reader(), data, case), read_again(reader(), data, case, chunk=1)
-    assert cut.conclusion == whole.conclusion
-    assert [kind_of(event) for event in cut.events] == [kind_of(event) for event in whole.events]
+    check_cut_at_every_byte(CLI, name, EXPECTED[name], reader)
 
 
 @pytest.mark.parametrize("name", ["success", "limit-mid", "sleep-int"])
 def test_copilot_stream_cut_at_every_line_is_judged_and_never_clean_before_its_end(name: str) -> None:
-    lines = data_of(CLI, name).splitlines()
-    for end in range(len(lines)):
-        fold = reader()
-        for each in lines[:end]:
-            fold.feed(each, 0)
-        assert fold.finish(None, 9, "").conclusion.session_class is not SessionClass.CLEAN
+    check_never_clean_when_killed(CLI, name, reader)
 
 
 def test_aborted_session_with_exit_code_zero_is_no_success() -> None:

@@ -4,7 +4,15 @@ import json
 from typing import Any
 
 import pytest
-from recorded_sessions import check_recorded, data_of, expected_of, read_again
+from recorded_sessions import (
+    check_cut_at_every_byte,
+    check_never_clean_when_killed,
+    check_recorded,
+    class_after,
+    data_of,
+    expected_of,
+    read_again,
+)
 
 from workloop.domain.session import Finished, SessionClass, SessionEvent, ToolCall, ToolResult, ToolResultClass, kind_of
 from workloop.runner.harness.opencode.stream import OpencodeReader
@@ -47,11 +55,8 @@ def error(name: str, **data: Any) -> bytes:
     return line("error", error={"name": name, "data": data})
 
 
-def ended(*lines: bytes, exit_code: int | None = 0, signal: int | None = None, stderr: str = "") -> SessionClass:
-    fold = reader()
-    for each in lines:
-        fold.feed(each, 0)
-    return fold.finish(exit_code, signal, stderr).conclusion.session_class
+def ended(*lines: bytes, **how: Any) -> SessionClass:
+    return class_after(reader(), *lines, **how)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -63,20 +68,12 @@ def test_opencode_recording_gets_its_class_reset_usage_and_final_text(name: str)
 
 @pytest.mark.parametrize("name", ["success", "limit-mid", "context-once", "denied-write-ask"])
 def test_opencode_stream_cut_at_every_byte_reads_the_same(name: str) -> None:
-    data, case = data_of(CLI, name), EXPECTED[name]
-    whole, cut = read_again(reader(), data, case), read_again(reader(), data, case, chunk=1)
-    assert cut.conclusion == whole.conclusion
-    assert [kind_of(event) for event in cut.events] == [kind_of(event) for event in whole.events]
+    check_cut_at_every_byte(CLI, name, EXPECTED[name], reader)
 
 
 @pytest.mark.parametrize("name", ["success", "limit-mid", "context"])
 def test_opencode_stream_cut_at_every_line_is_judged_and_never_clean_before_its_end(name: str) -> None:
-    lines = data_of(CLI, name).splitlines()
-    for end in range(len(lines)):
-        fold = reader()
-        for each in lines[:end]:
-            fold.feed(each, 0)
-        assert fold.finish(None, 9, "").conclusion.session_class is not SessionClass.CLEAN
+    check_never_clean_when_killed(CLI, name, reader)
 
 
 def test_d17_rejected_permission_with_exit_code_zero_is_denied_and_never_a_success() -> None:

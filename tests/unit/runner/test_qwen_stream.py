@@ -4,7 +4,15 @@ import json
 from typing import Any
 
 import pytest
-from recorded_sessions import check_recorded, data_of, expected_of, read_again
+from recorded_sessions import (
+    check_cut_at_every_byte,
+    check_never_clean_when_killed,
+    check_recorded,
+    class_after,
+    data_of,
+    expected_of,
+    read_again,
+)
 
 from workloop.domain.session import (
     Finished,
@@ -63,11 +71,8 @@ def result(text: str = "done", **fields: Any) -> bytes:
     return line("result", subtype="success", is_error=False, result=text, **fields)
 
 
-def ended(*lines: bytes, exit_code: int | None = 0, signal: int | None = None, stderr: str = "") -> SessionClass:
-    fold = reader()
-    for each in lines:
-        fold.feed(each, 0)
-    return fold.finish(exit_code, signal, stderr).conclusion.session_class
+def ended(*lines: bytes, **how: Any) -> SessionClass:
+    return class_after(reader(), *lines, **how)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -78,20 +83,12 @@ def test_qwen_recording_gets_its_class_usage_and_final_text(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["success", "auth", "max-turns", "denied-mcp"])
 def test_qwen_stream_cut_at_every_byte_reads_the_same(name: str) -> None:
-    data, case = data_of(CLI, name), EXPECTED[name]
-    whole, cut = read_again(reader(), data, case), read_again(reader(), data, case, chunk=1)
-    assert cut.conclusion == whole.conclusion
-    assert [kind_of(event) for event in cut.events] == [kind_of(event) for event in whole.events]
+    check_cut_at_every_byte(CLI, name, EXPECTED[name], reader)
 
 
 @pytest.mark.parametrize("name", ["success", "auth", "limit-mid"])
 def test_qwen_stream_cut_at_every_line_is_judged_and_never_clean_before_its_end(name: str) -> None:
-    lines = data_of(CLI, name).splitlines()
-    for end in range(len(lines)):
-        fold = reader()
-        for each in lines[:end]:
-            fold.feed(each, 0)
-        assert fold.finish(None, 9, "").conclusion.session_class is not SessionClass.CLEAN
+    check_never_clean_when_killed(CLI, name, reader)
 
 
 @pytest.mark.parametrize(

@@ -136,8 +136,7 @@ class Share:
         """Return a turn in the same conversation; None where that cannot be."""
         if not self.kit.harness.capabilities.resumes or not ended.resume_id or not prompt:
             return None
-        vain = 0 if produced(ended.report) else ended.turn.vain + bool(ended.turn.resume_id)
-        return Turn(prompt=prompt, resume_id=ended.resume_id, after=ended.facts.session_id, vain=vain)
+        return Turn(prompt=prompt, resume_id=ended.resume_id, after=ended.facts.session_id, vain=ended.vain)
 
     def successor(self, ended: Ended) -> Turn | None:
         """Follow a session's own request for a successor, or say why not and go the usual way."""

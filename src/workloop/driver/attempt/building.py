@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workloop.config import PhaseConfig
+from workloop.config.validation import hand_off_allowed
 from workloop.domain.clock import Instant
 from workloop.domain.errors import Conflict, Refusal
 from workloop.domain.ids import Fence, ItemId, id_number, id_text
@@ -86,8 +87,7 @@ async def work_on(
 ) -> Ended:
     """Run the sessions of one phase: its own first, or the one that an interrupted attempt left."""
     held, tree = lease.held, tree_of(lease)
-    capabilities = kit.harness.capabilities
-    handoffs = capabilities.final_text and phase.handoff is not False
+    handoffs = hand_off_allowed(phase, kit.harness.capabilities)
 
     def equipped() -> tuple[Words, OutcomeProbe]:
         words = words_of(held, tree, phase, advice=before.advice, last=last, handoffs=handoffs)

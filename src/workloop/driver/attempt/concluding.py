@@ -5,7 +5,7 @@ from typing import Final, assert_never
 
 from workloop.domain.clock import Instant, to_text
 from workloop.domain.errors import Refusal
-from workloop.domain.gate import DAY_US, MINUTE_US, Entry, produced
+from workloop.domain.gate import DAY_US, MINUTE_US, Entry
 from workloop.domain.ids import ItemId, id_number
 from workloop.domain.progress import report_of
 from workloop.domain.question import Brake
@@ -62,7 +62,6 @@ def hint_left(kit: SessionKit, lease: Lease, last: Ended) -> Hint | None:
     here = Hint(phase=facts.phase)
     if tree is None or last.kind not in RESUMABLE or not kit.harness.capabilities.resumes or not last.resume_id:
         return here if facts.phase else None
-    in_vain = bool(last.turn.resume_id) and not produced(last.report)
     return replace(
         here,
         harness=facts.gate.harness,
@@ -71,7 +70,7 @@ def hint_left(kit: SessionKit, lease: Lease, last: Ended) -> Hint | None:
         session=facts.session_id,
         path=str(tree.path),
         sha=lease.witness.tip() if lease.witness is not None else "",
-        vain=last.turn.vain + 1 if in_vain else 0,
+        vain=last.vain,
     )
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from workloop.domain.contract import contract_values
+from workloop.domain.gate import produced
 from workloop.domain.grants import Actor, Grant
+from workloop.domain.resumption import in_vain
 from workloop.domain.session import SessionEvent, SessionReport, Started
 from workloop.driver.attempt.events import told
 from workloop.driver.attempt.hints import write_note
@@ -55,6 +57,11 @@ class Ended:
     def resume_id(self) -> str:
         """Return what its program wants to hear to go on."""
         return self.report.resume_id or self.turn.resume_id
+
+    @property
+    def vain(self) -> int:
+        """Return how often in a row its conversation was resumed without any output, this session included."""
+        return in_vain(self.turn.vain, resumed=bool(self.turn.resume_id), produced=produced(self.report))
 
 
 async def start(project: Project, kit: SessionKit, lease: Lease, scene: Scene, turn: Turn) -> Ended:

@@ -12,7 +12,7 @@ from workloop.domain.gate import GateKey
 from workloop.domain.ids import EventId
 from workloop.domain.journal import TargetRow
 from workloop.domain.poll import Poll
-from workloop.domain.progress import Pace, Weight, paced, unbraked
+from workloop.domain.progress import Pace, Weight, pace_at, paced, unbraked
 from workloop.driver.project import Project, SessionKit
 from workloop.driver.scheduling.situation import Halt, TargetView
 from workloop.driver.seam import run_sync
@@ -191,10 +191,11 @@ class Site:
         """Return what the target's own bad luck makes it wait for."""
         if self.fault is not None and self.fault.holds(now):
             return self.fault
-        if self.pace.not_before is None or self.pace.not_before <= now:
+        until = pace_at(self.pace, now)
+        if until <= now:
             return None
         said = f"{self.pace.fruitless} sessions in a row bore no fruit" if self.pace.fruitless else "a short rest"
-        return Halt(reason=said, until=self.pace.not_before)
+        return Halt(reason=said, until=until)
 
     def opens_at(self, now: Instant) -> Instant | None:
         """Return when its active hours begin, if they have not."""

@@ -24,8 +24,8 @@ from workloop.runner.harness.codec import decode_line, detail_in, instant_in, na
 from workloop.runner.harness.exits import class_of_exit, describe_exit
 from workloop.runner.harness.fields import Fields, parse
 from workloop.runner.harness.files import loop_environment, write_private
+from workloop.runner.harness.lines import LineReader
 from workloop.runner.harness.port import Capabilities, Ending, Launch, LaunchRequest
-from workloop.runner.harness.stamper import Stamper
 
 BRIEF = "{brief}"
 EVENTS_BYTES_MAX = 64 * 1024 * 1024
@@ -82,12 +82,12 @@ class CommandHarness:
         return CommandReader(request)
 
 
-class CommandReader:
+class CommandReader(LineReader):
     """One program's output: every line is text; its files are read at the end."""
 
     def __init__(self, request: LaunchRequest) -> None:
+        super().__init__(request.session_id)
         self.request = request
-        self.stamper = Stamper(request.session_id)
         self.said = TailBuffer(TEXT_CHARACTERS_MAX)
 
     def feed(self, line: bytes, arrival_us: int) -> list[SessionEvent]:
@@ -95,14 +95,6 @@ class CommandReader:
         self.said.feed(line + b"\n")
         text = head(line.decode("utf-8", errors="replace"), TEXT_CHARACTERS_MAX)
         return [Text(at=self.stamper.at(arrival_us), text=text)] if text.strip() else []
-
-    def overlong(self, size: int, arrival_us: int) -> list[SessionEvent]:
-        """Take note of a line that was too long to keep."""
-        return [self.stamper.overlong(size, arrival_us)]
-
-    def replies(self) -> bytes:
-        """Return nothing: the session does not listen."""
-        return b""
 
     def finish(self, exit_code: int | None, signal: int | None, stderr_tail: str) -> Ending:
         """Judge by the exit status, with what the result file adds."""

@@ -23,8 +23,8 @@ from workloop.domain.session import (
 from workloop.runner.harness.codec import decode_line
 from workloop.runner.harness.exits import class_of_exit, describe_exit
 from workloop.runner.harness.files import loop_environment, write_private
+from workloop.runner.harness.lines import LineReader
 from workloop.runner.harness.port import Capabilities, Ending, Launch, LaunchRequest
-from workloop.runner.harness.stamper import Stamper
 
 PROGRAM = "workloop.testing.scripted_agent"
 
@@ -79,11 +79,11 @@ class ScriptedHarness:
         return ScriptedReader(request)
 
 
-class ScriptedReader:
+class ScriptedReader(LineReader):
     """One scripted session's stream."""
 
     def __init__(self, request: LaunchRequest) -> None:
-        self.stamper = Stamper(request.session_id)
+        super().__init__(request.session_id)
         self.resume_id = request.resume_id
         self.reset_at: Instant | None = None
         self.final_text = ""
@@ -109,14 +109,6 @@ class ScriptedReader:
                 case _:
                     continue
         return events
-
-    def overlong(self, size: int, arrival_us: int) -> list[SessionEvent]:
-        """Take note of a line that was too long to keep."""
-        return [self.stamper.overlong(size, arrival_us)]
-
-    def replies(self) -> bytes:
-        """Return nothing: the session does not listen."""
-        return b""
 
     def finish(self, exit_code: int | None, signal: int | None, stderr_tail: str) -> Ending:
         """Judge by the exit status; an end that was not told is a crash, one without a word or a tool call is dead."""

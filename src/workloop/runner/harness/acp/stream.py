@@ -28,9 +28,9 @@ from workloop.runner.harness.acp.permission import choose
 from workloop.runner.harness.acp.spending import Spending
 from workloop.runner.harness.acp.verdict import Verdict
 from workloop.runner.harness.fields import Fields, parse
+from workloop.runner.harness.lines import LineReader
 from workloop.runner.harness.mcpjson import SERVER_NAME
 from workloop.runner.harness.port import Ending
-from workloop.runner.harness.stamper import Stamper
 from workloop.runner.signatures import Signatures
 
 NAME_CHARACTERS_MAX = 200
@@ -38,11 +38,11 @@ PROTOCOL_PARTS = frozenset({"session", "fs", "terminal", "mcp", "elicitation"}) 
 USELESS = frozenset({SessionClass.CRASHED, SessionClass.CONFIG})
 
 
-class AcpReader:
+class AcpReader(LineReader):
     """One session: what the agent said so far, what it is told next, and what it adds up to."""
 
     def __init__(self, session_id: str, opening: Opening, signatures: Signatures, started_at: Instant | None) -> None:
-        self.stamper = Stamper(session_id)
+        super().__init__(session_id)
         self.signatures = signatures
         self.started_at = started_at
         self.dialogue = Dialogue(opening)
@@ -63,10 +63,6 @@ class AcpReader:
         message = parse(line)
         events = self.read(message) if message else None
         return [self.stamper.unrecognised(line, self.stamper.again())] if events is None else events
-
-    def overlong(self, size: int, arrival_us: int) -> list[SessionEvent]:
-        """Take note of a line that was too long to keep."""
-        return [self.stamper.overlong(size, arrival_us)]
 
     def replies(self) -> bytes:
         """Return what the agent is to be told now, once."""

@@ -43,9 +43,9 @@ from workloop.runner.harness.claude.wire import (
     text_of,
 )
 from workloop.runner.harness.fields import parse
+from workloop.runner.harness.lines import LineReader
 from workloop.runner.harness.port import Ending
 from workloop.runner.harness.shapes import built, decoded
-from workloop.runner.harness.stamper import Stamper
 from workloop.runner.signatures import Signatures
 
 MCP_STATES = {"connected": McpState.CONNECTED, "pending": McpState.PENDING}
@@ -63,11 +63,11 @@ class Identity:
     started_at: Instant | None = None
 
 
-class ClaudeReader:
+class ClaudeReader(LineReader):
     """One session's stream: what was said so far, and what it adds up to."""
 
     def __init__(self, identity: Identity, signatures: Signatures) -> None:
-        self.stamper = Stamper(identity.session_id)
+        super().__init__(identity.session_id)
         self.signatures = signatures
         self.server = identity.server
         self.usage = ClaudeUsage(resumed=identity.resume_id is not None)
@@ -116,14 +116,6 @@ class ClaudeReader:
         if isinstance(told, Result):
             return self.on_result(told)
         return self.on_rate_limit(told) if isinstance(told, LimitReport) else SYSTEM_RULES[told.subtype](self, told)
-
-    def overlong(self, size: int, arrival_us: int) -> list[SessionEvent]:
-        """Take note of a line that was too long to keep."""
-        return [self.stamper.overlong(size, arrival_us)]
-
-    def replies(self) -> bytes:
-        """Return nothing: the session does not listen."""
-        return b""
 
     def finish(self, exit_code: int | None, signal: int | None, stderr_tail: str) -> Ending:
         """Judge the session by all it said and by how it ended."""

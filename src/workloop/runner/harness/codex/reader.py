@@ -24,19 +24,19 @@ from workloop.domain.session import (
 from workloop.runner.harness.codex.items import CodexItems
 from workloop.runner.harness.codex.usage import CodexUsage
 from workloop.runner.harness.codex.verdict import Failure, Windows, detail_of, judge, reset_of, zone_of
+from workloop.runner.harness.lines import LineReader
 from workloop.runner.harness.port import Ending, LaunchRequest
-from workloop.runner.harness.stamper import Stamper
 from workloop.runner.signatures import Signatures
 
 NAME_CHARACTERS_MAX = 200
 TRY = re.compile(r"\AReconnecting\.\.\. (?:(\d{1,4})/\d+)?")
 
 
-class CodexReader:
+class CodexReader(LineReader):
     """One session's stream; a subclass says which line is read by which rule."""
 
     def __init__(self, request: LaunchRequest, signatures: Signatures, *, server: str) -> None:
-        self.stamper = Stamper(request.session_id)
+        super().__init__(request.session_id)
         self.signatures = signatures
         self.items = CodexItems(self.stamper, signatures, server)
         self.usage = CodexUsage(resumed=request.resume_id is not None)
@@ -74,14 +74,6 @@ class CodexReader:
         if self.started_at is None or self.first_arrival_us is None:
             return self.started_at
         return Instant(self.started_at + max(0, self.stamper.last_arrival_us - self.first_arrival_us))
-
-    def overlong(self, size: int, arrival_us: int) -> list[SessionEvent]:
-        """Take note of a line that was too long to keep."""
-        return [self.stamper.overlong(size, arrival_us)]
-
-    def replies(self) -> bytes:
-        """Return nothing: a session does not listen unless a subclass says so."""
-        return b""
 
     def finish(self, exit_code: int | None, signal: int | None, stderr_tail: str) -> Ending:
         """Judge by the error that ended the turn, by how the process died only before its turn ended."""

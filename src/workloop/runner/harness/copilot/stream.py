@@ -26,9 +26,9 @@ from workloop.domain.session import (
 from workloop.runner.harness.calls import Calls, Tool, built_in, mcp_name, table
 from workloop.runner.harness.exits import describe_exit
 from workloop.runner.harness.fields import Fields, parse
+from workloop.runner.harness.lines import RuleReader
 from workloop.runner.harness.port import Ending
 from workloop.runner.harness.resets import reset_of
-from workloop.runner.harness.stamper import Stamper
 from workloop.runner.signatures import Signatures
 
 TOOL_KINDS: Mapping[str, ToolKind] = table(
@@ -44,12 +44,11 @@ DISABLED = "disabled"
 GONE = ("no session", "session not found", "no task or session")
 
 
-class CopilotReader:
+class CopilotReader(RuleReader):
     """One session's stream: what was said so far, and what it adds up to; the session's id is one that we chose."""
 
     def __init__(self, session_id: str, signatures: Signatures, *, server: str, resume_id: str) -> None:
-        self.stamper = Stamper(session_id)
-        self.signatures = signatures
+        super().__init__(session_id, signatures)
         self.server = server
         self.resume_id = resume_id
         self.started = False
@@ -63,27 +62,10 @@ class CopilotReader:
         self.reset_at: Instant | None = None
         self.result = Fields(None)
 
-    def feed(self, line: bytes, arrival_us: int) -> list[SessionEvent]:
-        """Decode one line; an empty one is nothing, an unknown one is kept as unrecognised."""
-        if not line.strip():
-            return []
-        fields = parse(line)
-        kind = fields.text("type") if fields else ""
-        if kind in self.signatures.ignored:
-            return []
+    def read(self, kind: str, fields: Fields) -> list[SessionEvent] | None:
+        """Read a line by its rule."""
         rule = RULES.get(kind)
-        if fields is None or rule is None:
-            return [self.stamper.unrecognised(line, self.stamper.at(arrival_us))]
-        self.stamper.last_arrival_us = arrival_us
-        return rule(self, fields)
-
-    def overlong(self, size: int, arrival_us: int) -> list[SessionEvent]:
-        """Take note of a line that was too long to keep."""
-        return [self.stamper.overlong(size, arrival_us)]
-
-    def replies(self) -> bytes:
-        """Return nothing: the session does not listen."""
-        return b""
+        return None if rule is None else rule(self, fields)
 
     def finish(self, exit_code: int | None, signal: int | None, stderr_tail: str) -> Ending:
         """Judge the session by the CLI's own error and result first, by how the process ended only without them."""

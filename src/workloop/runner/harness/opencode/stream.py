@@ -25,9 +25,9 @@ from workloop.domain.session import (
 from workloop.runner.harness.calls import Calls, Tool, built_in, mcp_name, table
 from workloop.runner.harness.exits import describe_exit
 from workloop.runner.harness.fields import Fields, parse
+from workloop.runner.harness.lines import RuleReader
 from workloop.runner.harness.port import Ending
 from workloop.runner.harness.resets import reset_of
-from workloop.runner.harness.stamper import Stamper
 from workloop.runner.signatures import Signatures
 
 TOOL_KINDS: Mapping[str, ToolKind] = table(
@@ -45,7 +45,7 @@ GONE = "session not found"
 MILLISECOND_US = 1_000
 
 
-class OpencodeReader:
+class OpencodeReader(RuleReader):
     """One session's stream: what was said so far, and what it adds up to.
 
     There is no end event: the last step's reason, an error that no later step made good, and the exit status say
@@ -55,8 +55,7 @@ class OpencodeReader:
     def __init__(
         self, session_id: str, signatures: Signatures, *, servers: tuple[str, ...], own: str, resume_id: str | None
     ) -> None:
-        self.stamper = Stamper(session_id)
-        self.signatures = signatures
+        super().__init__(session_id, signatures)
         self.servers = servers
         self.own = own
         self.resume_id = resume_id
@@ -75,27 +74,10 @@ class OpencodeReader:
         self.unreported = Tokens()
         self.unreported_micros: int | None = None
 
-    def feed(self, line: bytes, arrival_us: int) -> list[SessionEvent]:
-        """Decode one line; an empty one is nothing, an unknown one is kept as unrecognised."""
-        if not line.strip():
-            return []
-        fields = parse(line)
-        kind = fields.text("type") if fields else ""
-        if kind in self.signatures.ignored:
-            return []
+    def read(self, kind: str, fields: Fields) -> list[SessionEvent] | None:
+        """Read a line by its rule."""
         rule = RULES.get(kind)
-        if fields is None or rule is None:
-            return [self.stamper.unrecognised(line, self.stamper.at(arrival_us))]
-        self.stamper.last_arrival_us = arrival_us
-        return [*self.begin(fields), *rule(self, fields)]
-
-    def overlong(self, size: int, arrival_us: int) -> list[SessionEvent]:
-        """Take note of a line that was too long to keep."""
-        return [self.stamper.overlong(size, arrival_us)]
-
-    def replies(self) -> bytes:
-        """Return nothing: the session does not listen."""
-        return b""
+        return None if rule is None else [*self.begin(fields), *rule(self, fields)]
 
     def finish(self, exit_code: int | None, signal: int | None, stderr_tail: str) -> Ending:
         """Judge the session by its last step and error first, by how the process ended after that."""

@@ -27,10 +27,10 @@ from workloop.domain.session import (
 )
 from workloop.runner.harness.calls import Calls, Tool, built_in, table
 from workloop.runner.harness.exits import describe_exit
-from workloop.runner.harness.fields import Fields, parse
+from workloop.runner.harness.fields import Fields
+from workloop.runner.harness.lines import RuleReader
 from workloop.runner.harness.port import Ending
 from workloop.runner.harness.qwen.answer import plain_answer
-from workloop.runner.harness.stamper import Stamper
 from workloop.runner.signatures import Signatures
 
 TOOL_KINDS: Mapping[str, ToolKind] = table(
@@ -50,12 +50,11 @@ WAITING = re.compile(r"^Retrying in \d+s \(attempt \d+/\d+\): (.*)$", re.MULTILI
 GONE = ("no saved session", "no session found", "session not found")
 
 
-class QwenReader:
+class QwenReader(RuleReader):
     """One session's stream: what was said so far, and what it adds up to."""
 
     def __init__(self, session_id: str, signatures: Signatures, *, server: str, resume_id: str | None) -> None:
-        self.stamper = Stamper(session_id)
-        self.signatures = signatures
+        super().__init__(session_id, signatures)
         self.server = server
         self.resumed = resume_id is not None
         self.resume_id = resume_id
@@ -66,29 +65,15 @@ class QwenReader:
         self.waiting = False
         self.result = Fields(None)
 
-    def feed(self, line: bytes, arrival_us: int) -> list[SessionEvent]:
-        """Decode one line; an empty one is nothing, an unknown one is kept as unrecognised."""
-        if not line.strip():
-            return []
-        fields = parse(line)
-        kind = fields.text("type") if fields else ""
-        if kind == "system" and fields:
-            kind = f"system/{fields.text('subtype')}"
-        if kind in self.signatures.ignored:
-            return []
+    def kind_of(self, fields: Fields) -> str:
+        """Return what kind of line it is; of the system's there are several."""
+        kind = fields.text("type")
+        return f"system/{fields.text('subtype')}" if kind == "system" else kind
+
+    def read(self, kind: str, fields: Fields) -> list[SessionEvent] | None:
+        """Read a line by its rule."""
         rule = RULES.get(kind)
-        if fields is None or rule is None:
-            return [self.stamper.unrecognised(line, self.stamper.at(arrival_us))]
-        self.stamper.last_arrival_us = arrival_us
-        return rule(self, fields)
-
-    def overlong(self, size: int, arrival_us: int) -> list[SessionEvent]:
-        """Take note of a line that was too long to keep."""
-        return [self.stamper.overlong(size, arrival_us)]
-
-    def replies(self) -> bytes:
-        """Return nothing: the session does not listen."""
-        return b""
+        return None if rule is None else rule(self, fields)
 
     def finish(self, exit_code: int | None, signal: int | None, stderr_tail: str) -> Ending:
         """Judge the session by its result first, by its exit code and the CLI's last words only without one."""
