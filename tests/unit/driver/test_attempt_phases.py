@@ -89,8 +89,12 @@ async def test_two_phases_share_one_claim_each_with_its_own_agent_tier_and_bound
     assert second.prompt.startswith("# One item of work: its review")
 
 
-async def test_reviewers_brief_contains_nothing_that_its_predecessor_said(bench: AttemptBench) -> None:
-    """C23, E13: sentinels in every field that a session can write; the reviewer sees none of them."""
+@pytest.mark.parametrize("earlier", [0, 1], ids=["first attempt", "later attempt"])
+async def test_reviewers_brief_contains_nothing_that_its_predecessor_said(bench: AttemptBench, earlier: int) -> None:
+    """C23, E13: sentinels in every field that a session can write; the reviewer sees none of them.
+
+    Only the brief of a later attempt has room for advice, so it is looked at, too.
+    """
 
     def talks(stage: Stage) -> SessionReport:
         stage.act("attach", evidence=[{"kind": "note", "ref": f"{SENTINEL} evidence note"}])
@@ -110,14 +114,18 @@ async def test_reviewers_brief_contains_nothing_that_its_predecessor_said(bench:
             event_counts={**WORKED, f"{SENTINEL} kind": 1},
         )
 
+    for _ in range(earlier):
+        bench.play(ends(SessionClass.DEAD))
+        await bench.attempt()
+        await let_pass(3600)
     bench.play(talks, completes)
     await bench.attempt()
-    review = bench.requests[1]
+    review = bench.requests[-1]
     assert SENTINEL not in review.prompt
     assert SENTINEL not in str(review)
     assert review.item_file is not None
     assert SENTINEL not in review.item_file.read_text()
-    assert bench.ends() == ["complete"]
+    assert bench.ends() == ["retry"] * earlier + ["complete"]
 
 
 async def test_brief_after_a_failed_attempt_contains_nothing_that_was_said_in_it(bench: AttemptBench) -> None:
