@@ -166,6 +166,13 @@ class Auditor:
             if said < shut.since and not (shown and not shut.stopped):
                 self.report(f"{gate} was opened on {host} and nothing had shown it open")
 
+    def would_know(self, record: Record) -> bool:
+        """Tell whether a session's loop could know that its claim was lost: it holds it itself, and nothing is amiss.
+
+        A session that claimed for itself renews for itself; the fence keeps its late words out.
+        """
+        return self.backlogs[record.target].origin is not None and not self.lives_host(record).in_trouble()
+
     def look(self) -> list[str]:
         """Check what holds at any moment; returns everything found so far."""
         for key, count in Counter(live.claim for live in self.stage.live.values() if live.key).items():
@@ -173,7 +180,7 @@ class Auditor:
                 self.report(f"{count} sessions at once under {key}")
         for live in self.stage.live.values():
             others = [one for one in self.stage.live.values() if (one.target, one.key) == (live.target, live.key)]
-            late = [one for one in others if one.fence < live.fence and not self.lives_host(one).in_trouble()]
+            late = [one for one in others if one.fence < live.fence and self.would_know(one)]
             if live.key and late and anyio.current_time() > live.began:
                 self.report(f"{late[0].host} still works on {live.key}, which it lost")
         return self.broken

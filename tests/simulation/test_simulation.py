@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from _pytest.mark.structures import ParameterSet
 from night import Night
 from world import play
 
@@ -34,16 +33,7 @@ def digest(played: Night) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-OPEN = {175: "a session that claimed for itself went on under a lease that had lapsed: not yet known whose fault"}
-
-
-def quick(seed: int) -> ParameterSet:
-    """Return a seed, marked when its night is known to end badly."""
-    marks = [pytest.mark.xfail(reason=OPEN[seed], strict=False)] if seed in OPEN else []
-    return pytest.param(seed, marks=marks)
-
-
-@pytest.mark.parametrize("seed", [quick(seed) for seed in QUICK])
+@pytest.mark.parametrize("seed", QUICK)
 def test_a_night_ends_with_everything_over_or_waiting_for_something(seed: int, tmp_path: Path) -> None:
     night(seed, tmp_path)
 
