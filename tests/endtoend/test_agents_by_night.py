@@ -175,7 +175,7 @@ def test_session_whose_call_was_denied_is_tried_again_with_that_reason(night: Ni
 
 def test_session_hands_on_to_a_successor_that_finishes_under_the_same_claim(night: Night) -> None:
     assert night.ends("handed") == ["complete"]
-    assert night.loop.wait_for("handoff", key="handed")["detail"] == "number 1 in a row"
+    assert night.loop.wait_for("handoff", key="handed")["detail"] == "number 1 of this share"
     first, second = [row for row in night.stage.sessions() if row["item"] == "handed"]
     assert (first["attempt"], second["attempt"], second["resumes"]) == (1, 1, first["session"])
     assert first["session"] != second["session"]
