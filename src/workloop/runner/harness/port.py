@@ -7,6 +7,7 @@ from typing import Protocol
 
 from workloop.domain.clock import Instant
 from workloop.domain.session import Conclusion, SessionEvent
+from workloop.runner.sandbox.enclosure import BARE, Enclosure, Rooms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +40,26 @@ class McpEndpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MeterEndpoint:
+    """Where a session's model calls go instead of to its provider, and the key that is good for this session only.
+
+    anthropic_url is a base without /v1, openai_url one with it, as the CLIs want them. An empty key means that the
+    session's own login goes through unchanged; the URLs then tell the sessions apart.
+    """
+
+    anthropic_url: str
+    openai_url: str
+    key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchRequest:
     """Everything an adapter may know about the session it starts.
 
     session_dir is private (0700) and the adapter may write into it; environment is the allow-listed base, resume_id
     what an earlier session's report named, started_at the wall clock at the start, by which a reader understands a
     time of day, mcp_config the operator's own file of MCP servers in this harness's dialect, to be joined with ours
-    in a private copy.
+    in a private copy; enclosure and rooms are the runner's, not the adapter's: they are put around what it launches.
     """
 
     prompt: str
@@ -56,12 +70,15 @@ class LaunchRequest:
     resume_id: str | None = None
     started_at: Instant | None = None
     endpoint: McpEndpoint | None = None
+    meter: MeterEndpoint | None = None
     item_file: Path | None = None
     mcp_config: Path | None = None
     model: str | None = None
     turns_max: int | None = None
     cost_micros_max: int | None = None
     read_only: bool = False
+    enclosure: Enclosure = BARE
+    rooms: Rooms = field(default_factory=Rooms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
