@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from workloop.runner.sandbox.enclosure import BARE, Enclosure, Rooms
 from workloop.runner.sweep import end_tree
 
 TAIL_BYTES_MAX = 64 * 1024
@@ -37,6 +38,8 @@ class Command:
     timeout_seconds: float
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     stop: threading.Event = field(default_factory=threading.Event)
+    enclosure: Enclosure = BARE
+    rooms: Rooms = field(default_factory=Rooms)
 
 
 class CommandEnd(NamedTuple):
@@ -135,11 +138,13 @@ def plain_text(raw: bytes) -> str:
 
 def _start(order: Command, output: _Output, sink: int) -> "subprocess.Popen[bytes] | _Ended":
     argv = ["/bin/sh", "-c", order.command] if isinstance(order.command, str) else list(order.command)
+    marked = {**order.env, MARKER: str(order.folder)}
+    enclosed = order.enclosure.enclose(tuple(argv), marked, order.cwd, order.rooms)
     try:
         return subprocess.Popen(
-            argv,
+            enclosed.argv,
             cwd=order.cwd,
-            env={**order.env, MARKER: str(order.folder)},
+            env=enclosed.env,
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=sink,

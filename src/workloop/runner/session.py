@@ -10,7 +10,7 @@ import anyio
 from workloop.domain.clock import SECOND_US, Clock, Instant
 from workloop.domain.session import DETAIL_CHARACTERS_MAX, SessionClass, SessionEvent, SessionReport, head, printable
 from workloop.runner.archive import STDERR_BYTES_MAX, STDERR_NAME, STREAM_NAME, Archive
-from workloop.runner.harness.port import Ending, Harness, LaunchRequest
+from workloop.runner.harness.port import Ending, Harness, Launch, LaunchRequest
 from workloop.runner.intake import EventSink, Intake, Taken, Totals
 from workloop.runner.process import Child, Death, ExitStatus, spawn
 from workloop.runner.watch import Cause, SessionLimits, Watch
@@ -49,7 +49,7 @@ async def run_session(
     Raises Fault when the harness cannot be started, and whatever the sink raises once the session is dead.
     """
     started_at = clock.now()
-    launch = harness.launch(request)
+    launch = enclosed(harness.launch(request), request)
     reader = harness.reader(replace(request, started_at=started_at))
     folder = request.session_dir
     with (
@@ -193,6 +193,12 @@ class Session:
         for event in events:
             self.totals.add(event)
             await self.sink(event)
+
+
+def enclosed(launch: Launch, request: LaunchRequest) -> Launch:
+    """Put the walls that were asked for around what the adapter starts."""
+    inside = request.enclosure.enclose(launch.argv, launch.env, launch.cwd, request.rooms)
+    return replace(launch, argv=inside.argv, env=inside.env)
 
 
 def first_cause(error: Exception) -> Exception:
