@@ -135,7 +135,7 @@ def test_work_of_a_session_is_verified_by_another_that_was_told_nothing_it_said(
     assert SESSION.fullmatch(judge["executor"])
     repository = night.stage.bench.repository
     branch = repository.git("branch", "--contains", sha, "--format=%(refname:short)")
-    assert branch == f"workloop/{shown['id']}-good"
+    assert branch == f"workloop/{shown['id']}/good"
     assert repository.git("show", f"{sha}:thing.txt") == "fixed"
     assert (repository.path / "thing.txt").read_text() == "broken\n"
     receipts = [(piece["slot"], piece["result"]) for piece in verified["evidence"] if piece["origin"] == "receipt"]

@@ -122,7 +122,7 @@ def test_work_of_a_real_session_is_verified_by_another_and_stands_on_its_branch(
     assert SESSION.fullmatch(builder["executor"])
     assert SESSION.fullmatch(judge["executor"])
     branch = bench.repository.git("branch", "--contains", sha, "--format=%(refname:short)")
-    assert branch == f"workloop/{shown['id']}-mend"
+    assert branch == f"workloop/{shown['id']}/mend"
     assert bench.repository.git("show", f"{sha}:thing.txt") == "fixed"
     assert (bench.repository.path / "thing.txt").read_text() == "broken\n"
     receipts = [(piece["slot"], piece["result"]) for piece in verified["evidence"] if piece["origin"] == "receipt"]

@@ -38,10 +38,10 @@ def inside(workspace: Workspace) -> ScratchRepository:
 
 
 def test_an_attempt_gets_a_worktree_of_its_own_on_the_items_branch(opened: Opened) -> None:
-    """Decision: branch workloop/<item>-<slug>, path per attempt, base recorded, outside the repository."""
+    """Decision: branch workloop/<item>/<slug>, path per attempt, base recorded, outside the repository."""
     scratch, repository = opened
     workspace = make(repository, order())
-    assert workspace.branch == "workloop/01abc-fix-the-thing-naive"
+    assert workspace.branch == "workloop/01abc/fix-the-thing-naive"
     assert workspace.base_sha == workspace.start_sha == scratch.head
     assert inside(workspace).git("symbolic-ref", "--short", "HEAD") == workspace.branch
     assert (workspace.path / "a.txt").read_text() == "one\n"
@@ -182,12 +182,47 @@ def test_a_repair_starts_at_the_rejected_commit_on_the_roots_branch(opened: Open
 def test_a_branch_checked_out_by_a_person_is_refused(opened: Opened) -> None:
     """F15: the loop doesn't share a branch with somebody's checkout."""
     scratch, repository = opened
-    scratch.git("switch", "--quiet", "--create", "workloop/01abc-mine")
+    scratch.git("switch", "--quiet", "--create", "workloop/01abc/mine")
     with pytest.raises(Conflict) as refused:
         make(repository, order())
     assert refused.value.code == "BRANCH_IN_USE"
     assert refused.value.details["path"] == str(scratch.path)
     assert leftovers(repository.state_dir) == ()
+
+
+def test_another_branch_in_the_items_folder_hides_neither_the_work_nor_its_base(opened: Opened) -> None:
+    """Security: a session may write in the folder of its item, and the branch that the host began stays the item's."""
+    _, repository = opened
+    first = make(repository, order())
+    done = inside(first).commit({"b.txt": "work\n"})
+    inside(first).git("branch", "workloop/01abc/aaa", first.base_sha)
+    inside(first).git("branch", "workloop/01abc/zzz", done)
+    second = make(repository, order(attempt=2, title="Another title"))
+    assert (second.branch, second.start_sha, second.base_sha) == (first.branch, done, first.base_sha)
+
+
+def test_work_on_a_branch_that_its_session_renamed_is_gone_on_from(opened: Opened) -> None:
+    """F09: what lies in the item's folder is the item's, whatever it is called now."""
+    _, repository = opened
+    first = make(repository, order())
+    done = inside(first).commit({"b.txt": "work\n"})
+    inside(first).git("branch", "-m", "workloop/01abc/renamed/deeper")
+    second = make(repository, order(attempt=2))
+    assert (second.branch, second.start_sha) == ("workloop/01abc/renamed/deeper", done)
+
+
+@pytest.mark.parametrize("taken", ["workloop", "workloop/01abc"])
+def test_a_branch_whose_name_is_in_the_way_is_named_with_its_remedy(opened: Opened, taken: str) -> None:
+    """Decision: git keeps a branch as a file, so that none can be named like the folder of another."""
+    scratch, repository = opened
+    scratch.git("branch", taken)
+    with pytest.raises(Conflict) as refused:
+        make(repository, order())
+    assert (refused.value.code, refused.value.retryable) == ("BRANCH_NAME_TAKEN", False)
+    assert f"git branch -m {taken} " in refused.value.hint
+    assert leftovers(repository.state_dir) == ()
+    scratch.git("branch", "-m", taken, f"{taken}-mine")
+    assert make(repository, order()).branch == "workloop/01abc/fix-the-thing-naive"
 
 
 def test_metadata_of_a_vanished_worktree_is_dropped_and_a_persons_is_kept(opened: Opened, tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ from workloop.runner.gitfacts import (
     require_commit,
     worktrees,
 )
-from workloop.runner.lineage import BRANCH_PREFIX, base_ref, branches_of
+from workloop.runner.lineage import base_ref, branch_in_the_way, branches_of, new_branch
 from workloop.runner.registry import Workspace, WorkspaceKind, drop_record, read_record, require_item_id, write_record
-from workloop.runner.repository import Repository, confined, integration_tip, repository_lock, slug
+from workloop.runner.repository import Repository, confined, integration_tip, repository_lock
 
 KEPT_REFS = "refs/workloop/kept/"
 
@@ -65,7 +65,7 @@ def make(repository: Repository, order: WorkspaceOrder) -> Workspace:
             raise Conflict("WORKSPACE_EXISTS", f"{path} is already there", hint="go on in it, or remove it first")
         listed = _forget_missing(repository)
         plan = _plan(repository, order)
-        _free_branch(listed, plan.branch)
+        _free_branch(repository, listed, plan.branch)
         workspace = _draft(repository, order, plan, path)
         write_record(workspace)
         _add_worktree(repository, workspace, plan.from_sha)
@@ -169,7 +169,7 @@ def _forget_missing(repository: Repository) -> list[WorktreeEntry]:
 
 
 def _plan(repository: Repository, order: WorkspaceOrder) -> _Plan:
-    branch = order.branch or _known_branch(repository, order.item_id) or _new_branch(order)
+    branch = _branch_for(repository, order)
     names = (HEADS + branch, base_ref(branch), repository.integration_ref)
     tip, recorded, integration = commits_of(repository.path, *names)
     integration = integration or integration_tip(repository)
@@ -241,13 +241,13 @@ def _move(repository: Repository, ref: str, new: str) -> RefMove:
     return RefMove(ref, new, commit_of(repository.path, ref) or NO_COMMIT)
 
 
-def _free_branch(listed: Sequence[WorktreeEntry], branch: str) -> None:
+def _free_branch(repository: Repository, listed: Sequence[WorktreeEntry], branch: str) -> None:
     """Detach an earlier attempt's worktree from the branch; refuse when the branch is checked out by someone else."""
     for entry in listed:
         if entry.branch != branch or entry.head is None:
             continue
         record = read_record(Path(os.path.realpath(entry.path)))
-        if record is None or record.branch != branch:
+        if record is None or branch not in (record.branch, *branches_of(repository, record.item_id)):
             raise Conflict(
                 "BRANCH_IN_USE",
                 f"{branch} is checked out in {entry.path}",
@@ -280,13 +280,21 @@ def _add_worktree(repository: Repository, workspace: Workspace, sha: str) -> Non
         raise
 
 
-def _known_branch(repository: Repository, item_id: str) -> str | None:
-    found = branches_of(repository, item_id)
-    return found[0] if len(found) == 1 else None
-
-
-def _new_branch(order: WorkspaceOrder) -> str:
-    return f"{BRANCH_PREFIX}{order.item_id}-{slug(order.title)}"
+def _branch_for(repository: Repository, order: WorkspaceOrder) -> str:
+    """Return the branch that carries the item's work, else a new name; refuse one that git could not make."""
+    known = branches_of(repository, order.item_id)
+    if order.branch or known:
+        return order.branch or known[0]
+    branch = new_branch(order.item_id, order.title)
+    taken = branch_in_the_way(repository, branch)
+    if taken is not None:
+        raise Conflict(
+            "BRANCH_NAME_TAKEN",
+            f"the branch {taken!r} stands where the folder of {branch!r} must be",
+            hint=f"rename it: git branch -m {taken} {taken}-mine",
+            branch=taken,
+        )
+    return branch
 
 
 def _not_in(repository: Repository, shas: Sequence[str], tip: str) -> list[str]:
