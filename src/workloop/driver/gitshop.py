@@ -249,7 +249,10 @@ def plan_of(order: CheckOrder, base: str) -> CheckPlan:
         checks=order.checks,
         now=order.now,
         protected=order.protected,
+        overlay_dir=order.overlay,
         environment=order.environment,
+        enclosure=order.enclosure,
+        rooms=order.rooms,
     )
 
 

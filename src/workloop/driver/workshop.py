@@ -9,6 +9,7 @@ from typing import Protocol
 
 from workloop.domain.checks import Check, CheckResult
 from workloop.domain.clock import Instant
+from workloop.runner.sandbox.enclosure import BARE, Enclosure, Rooms
 from workloop.service.call import OutcomeProbe
 
 
@@ -46,7 +47,11 @@ class PutAway:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOrder:
-    """Which commit the host checks for which root item; run names this round and must be new."""
+    """Which commit the host checks for which root item; run names this round and must be new.
+
+    The enclosure is the walls each check gets, the rooms what it may reach beside its own checkout, and the overlay a
+    folder of the operator's whose files take the place of the candidate's.
+    """
 
     run: str
     root_id: str
@@ -56,6 +61,9 @@ class CheckOrder:
     checks: tuple[Check, ...] = ()
     protected: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    enclosure: Enclosure = BARE
+    rooms: Rooms = field(default_factory=Rooms)
+    overlay: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,7 @@ from workloop.runner.gitfacts import changed_paths, require_commit, tree_paths
 from workloop.runner.registry import Workspace
 from workloop.runner.removal import discard_checkout
 from workloop.runner.repository import Repository, slug
+from workloop.runner.sandbox.enclosure import BARE, Enclosure, Rooms
 from workloop.runner.workspace import clean_checkout
 
 CACHEABLE = (CheckOutcome.PASSED, CheckOutcome.FAILED)
@@ -50,6 +51,8 @@ class CheckPlan:
     allowed_variables: tuple[str, ...] = ()
     home: Path | None = None
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    enclosure: Enclosure = BARE
+    rooms: Rooms = field(default_factory=Rooms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
