@@ -23,6 +23,7 @@ from workloop.driver.oversight import SessionFacts
 from workloop.driver.project import Project, SessionKit
 from workloop.driver.seam import INLINE
 from workloop.driver.turn.recovery import holder_prefix
+from workloop.runner.harness.needs import Needs
 from workloop.runner.harness.port import Capabilities, Harness, Launch, LaunchRequest, McpEndpoint, StreamReader
 from workloop.runner.intake import EventSink
 from workloop.runner.repository import open_repository
@@ -74,6 +75,10 @@ class PlayedHarness:
     def version_command(self, environment: Mapping[str, str]) -> tuple[str, ...]:
         """Never asked."""
         raise NotImplementedError
+
+    def needs(self, environment: Mapping[str, str]) -> Needs:
+        """Need nothing."""
+        return Needs()
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Never asked."""

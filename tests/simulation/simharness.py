@@ -8,6 +8,7 @@ from anyio.abc import TaskStatus
 from world import Life
 
 from workloop.domain.grants import Actor
+from workloop.runner.harness.needs import Needs
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest, McpEndpoint
 from workloop.service.call import Queue
 
@@ -32,6 +33,11 @@ class SimHarness:
         """Return nothing."""
         del environment
         return ()
+
+    def needs(self, environment: object) -> Needs:
+        """Need nothing."""
+        del environment
+        return Needs()
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Refuse: no process is ever started."""

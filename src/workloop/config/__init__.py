@@ -8,6 +8,7 @@ from workloop.config.phases import PhaseConfig
 from workloop.config.place import CONFIG_NAME, Place, find_repository, loop_folder, place_of, state_home
 from workloop.config.reading import Settings, TargetSettings, control_folder, load, parse
 from workloop.config.sample import sample
+from workloop.config.sandbox import NetworkWish, SandboxConfig, SandboxWish
 from workloop.config.targets import TargetConfig
 from workloop.config.trackers import TrackerConfig, TrackerKind
 from workloop.config.trust import read_secret, read_trusted
@@ -20,10 +21,13 @@ __all__ = [
     "HarnessConfig",
     "HarnessHome",
     "HarnessKind",
+    "NetworkWish",
     "OnLimit",
     "PhaseConfig",
     "Place",
     "Retention",
+    "SandboxConfig",
+    "SandboxWish",
     "SessionBounds",
     "Settings",
     "TargetConfig",

@@ -8,6 +8,7 @@ from workloop.config.harnesses import HarnessConfig, harness_named
 from workloop.config.hours import ActiveHours, read_hours
 from workloop.config.paths import read_path
 from workloop.config.phases import SECONDS_MAX, PhaseConfig
+from workloop.config.sandbox import SandboxConfig
 from workloop.config.targets import SESSIONS_MAX, read_agents
 from workloop.domain.limits import OnLimit
 from workloop.domain.reader import Json, Reader, bad, one_of
@@ -66,6 +67,7 @@ class DriverConfig:
     retention: Retention = field(default_factory=Retention)
     environment: tuple[str, ...] = ()
     integration_branch: str = ""
+    sandbox: SandboxConfig = field(default_factory=SandboxConfig)
 
     def harness_config(self, name: str = "", path: str = "harness") -> HarnessConfig:
         """Return a harness's settings by name, the loop's own without one; raises BadRequest when there is none."""

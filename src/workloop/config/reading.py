@@ -12,6 +12,7 @@ from workloop.config.driver import DriverConfig, read_driver
 from workloop.config.folder import require_own
 from workloop.config.harnesses import read_harnesses
 from workloop.config.place import CONFIG_NAME, Place, find_repository, loop_folder, place_of, refuse_inside, short_name
+from workloop.config.sandbox import read_sandbox
 from workloop.config.targets import TargetConfig, read_targets
 from workloop.config.trackers import read_tracker
 from workloop.config.trust import read_trusted
@@ -214,6 +215,7 @@ def read_loop(reader: Reader, base: Path) -> DriverConfig:
     else:
         found = ()
     loop = read_driver(reader.take("loop") or {}, base, harnesses, found)
+    loop = replace(loop, sandbox=read_sandbox(reader.take("sandbox"), base))
     loop.harness_config(path="loop.harness")
     for number, name in enumerate(loop.agents):
         loop.harness_config(name, f"loop.agents[{number}]")

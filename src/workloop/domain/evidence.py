@@ -46,7 +46,7 @@ FRESH_KINDS = frozenset({EvidenceKind.CHECK, EvidenceKind.ARTIFACT, EvidenceKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEvidence:
-    """A reference as brought by a caller."""
+    """A reference as brought by a caller; sandbox is what the host ran a check in, and only the host is believed."""
 
     kind: EvidenceKind
     ref: str
@@ -56,6 +56,7 @@ class NewEvidence:
     captured_at: Instant | None = None
     grant: int | None = None
     checkout_sha: str | None = None
+    sandbox: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,12 +33,16 @@ HUMAN_ONLY = frozenset({"answer", "promote", "cancel", "pause", "resume"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """Who calls: a credential's name and reach; a session has its claim's token, and only the host makes receipts."""
+    """Who calls: a credential's name and reach; a session has its claim's token, and only the host makes receipts.
+
+    sandbox is what the host runs its executors in, which is recorded on its claims; nobody else is believed.
+    """
 
     principal: str
     grant: Grant
     host: bool = False
     token: str = ""
+    sandbox: str = "none"
 
 
 def require_allowed(actor: Actor, action: str) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NotRequired, TypedDict
 
 from workloop.domain.campaign import CampaignState, paused
+from workloop.domain.checks import SANDBOX_NONE
 from workloop.domain.clock import SECOND_US, Instant, seconds_us, to_text
 from workloop.domain.contract import from_canonical
 from workloop.domain.errors import Conflict, Forbidden, IntegrityFault, NotFound
@@ -12,7 +13,7 @@ from workloop.domain.ids import Fence, ItemId, id_text, spelling
 from workloop.domain.item import Item, Role, State
 from workloop.domain.lease import Claim, ClaimEnd, beat_by, make_token
 from workloop.domain.transitions import Move
-from workloop.service.call import Call, contract_text, require_item
+from workloop.service.call import Call, contract_of, contract_text, require_item
 from workloop.service.ending import close, give_back, owned
 from workloop.service.unblocking import wake
 from workloop.store.port import Reading
@@ -32,7 +33,6 @@ class ClaimWish:
     executor: str | None = None
     lease_seconds: int | None = None
     tools: tuple[str, ...] | None = None
-    sandbox: str = "none"
 
 
 class ClaimAnswer(TypedDict):
@@ -86,10 +86,14 @@ def take(call: Call, wish: ClaimWish, item: Item, executor: str) -> ClaimAnswer:
         principal=call.actor.principal,
         executor=executor,
         assured=is_assured(call, wish),
-        sandbox=wish.sandbox,
+        sandbox=call.actor.sandbox if call.actor.host else SANDBOX_NONE,
         claimed_at=call.now,
     )
     call.tx.claim_insert(made)
+    if call.queue.keeper is not None:
+        from workloop.service.lanes import take_along
+
+        take_along(call, claimed, made, call.queue.keeper)
     return describe(call.tx, claimed, made)
 
 
@@ -173,14 +177,28 @@ def not_claimable(call: Call, item: Item) -> Conflict:
 
 
 def first_fitting(call: Call, wish: ClaimWish, executor: str) -> Item | None:
-    """Return the first ready item, in rank order, that this executor may take."""
+    """Return the first ready item, in rank order, that this executor may take, one whose lane is free if there is one.
+
+    A loop gets no other: its session could only wait.
+    """
+    if not call.campaign.settings.lanes:
+        return first_of_all(call, wish, executor)
+    from workloop.service.lanes import out_of_reach
+
+    taken = out_of_reach(call)
+    found = first_of_all(call, wish, executor, taken)
+    return found if found is not None or not taken or call.actor.host else first_of_all(call, wish, executor)
+
+
+def first_of_all(call: Call, wish: ClaimWish, executor: str, lanes: frozenset[str] = frozenset()) -> Item | None:
+    """Return the first ready item, in rank order, that this executor may take and that needs none of these lanes."""
     cap = call.campaign.settings.candidates_max
     full = call.tx.candidates_open(call.campaign.id, cap) >= cap
     skip, limit = 0, 1
     while skip < LOOKED_AT_MAX:
         ready = call.tx.items_ready(call.campaign.id, follow_ups_only=full, skip=skip, limit=limit)
         for item in ready:
-            if fits(call, wish, item, executor):
+            if fits(call, wish, item, executor) and not (lanes and contract_of(call.tx, item).lane in lanes):
                 return item
         if len(ready) < limit:
             return None

@@ -42,7 +42,7 @@ def keep(call: Call, item: Item, claim: Claim, brought: Sequence[NewEvidence], r
                 captured_at=call.now if piece.captured_at is None else piece.captured_at,
                 grant=piece.grant,
                 candidate_ref=ref,
-                sandbox=claim.sandbox,
+                sandbox=(piece.sandbox if call.actor.host else None) or claim.sandbox,
             )
         )
     if kept:

@@ -98,6 +98,7 @@ def receipts(results: Sequence[CheckResult]) -> list[NewEvidence]:
             slot=result.check_id,
             digest=result.output_digest,
             result="passed" if result.green else f"{result.outcome_on_candidate}: {result.reason}",
+            sandbox=result.sandbox,
         )
         for result in results
     ]

@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
+from workloop.runner.harness.needs import Needs, OwnFiles, home_in, program_places
 from workloop.runner.signatures import Signatures, load_signatures
 
 
@@ -27,6 +28,7 @@ class CliHarness(ABC, Generic[Config]):
     """An agent CLI as configured; its kind picks the rules, its name is the operator's."""
 
     kind: ClassVar[str]
+    files: ClassVar[OwnFiles]
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -49,6 +51,12 @@ class CliHarness(ABC, Generic[Config]):
     def version_command(self, environment: Mapping[str, str]) -> tuple[str, ...]:
         """Return what prints the CLI's version; raises Fault when it is not installed."""
         return (self.program(environment), "--version")
+
+    def needs(self, environment: Mapping[str, str]) -> Needs:
+        """Return the program, and the login and settings of whose account it uses."""
+        seen = {**environment, **self.config.environment}
+        files = self.files.needs(home_in(seen, self.config.home_dir), {} if self.config.home_dir else seen)
+        return replace(files, readable=(*program_places(self.program(environment)), *files.readable))
 
     @abstractmethod
     def program(self, environment: Mapping[str, str]) -> str:

@@ -1,6 +1,7 @@
 """How any program is run as an agent: a brief in, an exit status out, with optional events and result files."""
 
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ from workloop.runner.harness.exits import class_of_exit, describe_exit
 from workloop.runner.harness.fields import Fields, parse
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.lines import LineReader
+from workloop.runner.harness.needs import Needs, named_files, program_places
 from workloop.runner.harness.port import Capabilities, Ending, Launch, LaunchRequest
 
 BRIEF = "{brief}"
@@ -60,6 +62,12 @@ class CommandHarness:
     def version_command(self, environment: Mapping[str, str]) -> tuple[str, ...]:
         """Return nothing: a program of the operator's own says no version."""
         return ()
+
+    def needs(self, environment: Mapping[str, str]) -> Needs:
+        """Return the program, and the files that its command line names."""
+        program = shutil.which(self.config.argv[0], path=environment.get("PATH"))
+        places = program_places(program) if program is not None else ()
+        return Needs(readable=(*places, *named_files(self.config.argv)))
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Write the brief and say where everything is by variables."""

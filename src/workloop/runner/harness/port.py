@@ -7,6 +7,7 @@ from typing import Protocol
 
 from workloop.domain.clock import Instant
 from workloop.domain.session import Conclusion, SessionEvent
+from workloop.runner.harness.needs import Needs
 from workloop.runner.sandbox.enclosure import BARE, Enclosure, Rooms
 
 
@@ -32,11 +33,15 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpEndpoint:
-    """Where a session reaches the loop, and the token that is good for this session only."""
+    """Where a session reaches the loop, and the token that is good for this session only.
+
+    socket is the same door as a Unix socket, for a session without a network.
+    """
 
     url_mcp: str
     url_api: str
     token: str = field(repr=False)
+    socket: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +148,10 @@ class Harness(Protocol):
 
     def version_command(self, environment: Mapping[str, str]) -> tuple[str, ...]:
         """Return what prints its version, empty if nothing does; raises Fault when it is not installed."""
+        ...
+
+    def needs(self, environment: Mapping[str, str]) -> Needs:
+        """Return what of its own a session must reach from inside walls; raises Fault when it is not installed."""
         ...
 
     def launch(self, request: LaunchRequest) -> Launch:

@@ -24,6 +24,7 @@ from workloop.runner.harness.codec import decode_line
 from workloop.runner.harness.exits import class_of_exit, describe_exit
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.lines import LineReader
+from workloop.runner.harness.needs import Needs
 from workloop.runner.harness.port import Capabilities, Ending, Launch, LaunchRequest
 
 PROGRAM = "workloop.testing.scripted_agent"
@@ -57,6 +58,10 @@ class ScriptedHarness:
     def version_command(self, environment: Mapping[str, str]) -> tuple[str, ...]:
         """Return nothing: a program of the operator's own says no version."""
         return ()
+
+    def needs(self, environment: Mapping[str, str]) -> Needs:
+        """Return the script; the interpreter is the loop's own."""
+        return Needs(readable=(self.config.script,))
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Start the agent with this interpreter."""

@@ -12,6 +12,7 @@ from workloop.runner.harness.acp.servers import operator_servers, own_over_http,
 from workloop.runner.harness.acp.stream import AcpReader
 from workloop.runner.harness.acp.wire import require_package
 from workloop.runner.harness.files import loop_environment
+from workloop.runner.harness.needs import Needs, named_files, program_places
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.harness.starting import own_home
 from workloop.runner.signatures import load_signatures
@@ -75,14 +76,24 @@ class AcpHarness:
         """Return nothing: an agent of this protocol says its version in the session."""
         return ()
 
+    def needs(self, environment: Mapping[str, str]) -> Needs:
+        """Return the program and the files that its command line names; where it keeps its login is not known."""
+        program = self.program(environment)
+        return Needs(readable=(*program_places(program), *named_files(self.config.command[1:])))
+
+    def program(self, environment: Mapping[str, str]) -> str:
+        """Find the agent; raises Fault when it is not installed."""
+        program = shutil.which(self.config.command[0], path=environment.get("PATH"))
+        if program is None:
+            missing = f"{self.name}: no executable {self.config.command[0]}"
+            raise Fault("HARNESS_MISSING", missing, hint="install it or correct command")
+        return program
+
     def launch(self, request: LaunchRequest) -> Launch:
         """Write the session's private files and say what to start."""
         config = self.config
         self.opening(request)
-        program = shutil.which(config.command[0], path=request.environment.get("PATH"))
-        if program is None:
-            missing = f"{self.name}: no executable {config.command[0]}"
-            raise Fault("HARNESS_MISSING", missing, hint="install it or correct command")
+        program = self.program(request.environment)
         model = (config.model_argument, request.model) if config.model_argument and request.model else ()
         env = {**request.environment, **FIXED_ENVIRONMENT, **own_home(config.home_dir), **config.environment}
         return Launch(

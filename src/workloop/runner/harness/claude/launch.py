@@ -4,16 +4,18 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
+from typing import cast
 
 from workloop.domain.errors import Fault
 from workloop.runner.harness.claude.stream import ClaudeReader, Identity
 from workloop.runner.harness.cli import CliConfig, CliHarness
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers
+from workloop.runner.harness.needs import Needs, OwnFiles, home_in
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 
 KIND = "claude"
@@ -32,6 +34,20 @@ FIXED_ENVIRONMENT = {
     "TERM": "dumb",
 }
 UNATTENDED = {"DISABLE_AUTOUPDATER": "1"}  # a program that replaces itself under a running loop is nobody's wish
+
+
+FILES = OwnFiles(
+    logins=(".claude/.credentials.json",),
+    settings=tuple(
+        f".claude/{name}"
+        for name in ("settings.json", "CLAUDE.md", "agents", "commands", "skills", "plugins", "output-styles", "rules")
+    ),
+    state=(".claude",),
+    moved={"CLAUDE_CONFIG_DIR": ".claude"},
+)
+ACCOUNT_FILE = ".claude.json"
+ACCOUNT_KEYS = ("primaryApiKey", "customApiKeyResponses", "oauthAccount", "userID", "hasCompletedOnboarding")
+ACCOUNT_BYTES_MAX = 16 * 1024 * 1024
 
 
 class ClaudeHome(StrEnum):
@@ -62,6 +78,7 @@ class ClaudeHarness(CliHarness[ClaudeConfig]):
     """Claude Code in print mode with a line of JSON per event."""
 
     kind = KIND
+    files = FILES
     capabilities = Capabilities(
         reports_cost=True,
         reports_reset=True,
@@ -77,6 +94,13 @@ class ClaudeHarness(CliHarness[ClaudeConfig]):
     def program(self, environment: Mapping[str, str]) -> str:
         """Find the CLI."""
         return find_binary(self.config.binary, environment.get("PATH"))
+
+    def needs(self, environment: Mapping[str, str]) -> Needs:
+        """Return the usual, and of the file that it writes all the time a copy with the account alone."""
+        needs = super().needs(environment)
+        seen = {**environment, **self.config.environment}
+        account = account_in(home_in(seen, self.config.home_dir) / ACCOUNT_FILE)
+        return replace(needs, copies={ACCOUNT_FILE: json.dumps(account)} if account else {})
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Write the private MCP file and build the command line."""
@@ -148,6 +172,16 @@ class ClaudeHarness(CliHarness[ClaudeConfig]):
                 self.config.home_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
                 home = self.config.home_dir
                 return {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
+
+
+def account_in(path: Path) -> dict[str, object]:
+    """Return what a file of the program's says of the account; nothing when there is no such file."""
+    try:
+        content: object = json.loads(path.read_bytes()[:ACCOUNT_BYTES_MAX])
+    except (OSError, ValueError, RecursionError):
+        return {}
+    known = cast("dict[str, object]", content) if isinstance(content, dict) else {}
+    return {key: known[key] for key in ACCOUNT_KEYS if key in known}
 
 
 def refuse_bypassing_root(name: str, uid: int, environment: Mapping[str, str]) -> None:

@@ -16,12 +16,21 @@ from workloop.runner.harness.codex.servers import own_server, servers_of
 from workloop.runner.harness.codex.settings import overrides, settings_of
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME
+from workloop.runner.harness.needs import OwnFiles
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.harness.starting import find_program, fitting_prompt, own_home
 
 KIND = "codex"
 BEARER_VARIABLE = "WORKLOOP_CODEX_TOKEN"
 FIXED_ENVIRONMENT = {"TERM": "dumb", "NO_COLOR": "1"}
+
+
+FILES = OwnFiles(
+    logins=(".codex/auth.json",),
+    settings=tuple(f".codex/{name}" for name in ("config.toml", "AGENTS.md", "prompts", "skills", "rules")),
+    state=(".codex",),
+    moved={"CODEX_HOME": ".codex"},
+)
 
 
 class CodexMode(StrEnum):
@@ -52,6 +61,7 @@ class CodexHarness(CliHarness[CodexConfig]):
     """Codex without a person."""
 
     kind = KIND
+    files = FILES
     capabilities = Capabilities(
         reports_reset=True,
         resumes=True,

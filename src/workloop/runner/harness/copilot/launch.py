@@ -10,6 +10,7 @@ from workloop.runner.harness.cli import CliConfig, CliHarness
 from workloop.runner.harness.copilot.stream import CopilotReader
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers
+from workloop.runner.harness.needs import OwnFiles
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.harness.starting import find_program, fitting_prompt, own_home
 
@@ -29,6 +30,14 @@ FIXED_ARGUMENTS = (
 )
 
 
+FILES = OwnFiles(
+    logins=(".copilot/config.json", ".config/github-copilot/apps.json"),
+    settings=(".copilot/agents", ".copilot/skills", ".copilot/copilot-instructions.md"),
+    state=(".copilot",),
+    moved={"COPILOT_HOME": ".copilot", "XDG_CONFIG_HOME": ".config"},
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopilotConfig(CliConfig):
     """The operator's choices; home_dir gives sessions a home of their own, which is kept so that they can be resumed.
@@ -44,6 +53,7 @@ class CopilotHarness(CliHarness[CopilotConfig]):
     """Copilot's prompt mode with a line of JSON per event; with a provider of one's own it reports no tokens."""
 
     kind = KIND
+    files = FILES
     capabilities = Capabilities(
         reports_reset=True,
         resumes=True,

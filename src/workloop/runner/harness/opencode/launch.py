@@ -9,9 +9,10 @@ from types import MappingProxyType
 from workloop.runner.harness.cli import CliConfig, CliHarness
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers, operator_servers
+from workloop.runner.harness.needs import OwnFiles
 from workloop.runner.harness.opencode.stream import OpencodeReader
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
-from workloop.runner.harness.starting import find_program, own_home, reading
+from workloop.runner.harness.starting import XDG_FOLDERS, find_program, own_home, reading
 
 KIND = "opencode"
 SERVERS_KEY = "mcp"
@@ -43,6 +44,14 @@ WORKER_PERMISSIONS: Mapping[str, str] = MappingProxyType(
 )
 
 
+FILES = OwnFiles(
+    logins=(".local/share/opencode/auth.json",),
+    settings=(".config/opencode",),
+    state=(".local/share/opencode", ".local/state/opencode", ".cache/opencode"),
+    moved=XDG_FOLDERS,
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpencodeConfig(CliConfig):
     """The operator's choices; home_dir gives sessions a home of their own, which is kept so that they can be resumed.
@@ -59,6 +68,7 @@ class OpencodeHarness(CliHarness[OpencodeConfig]):
     """opencode's run command with a line of JSON per event; it has no cap on turns that holds."""
 
     kind = KIND
+    files = FILES
     capabilities = Capabilities(
         reports_cost=True,
         reports_reset=True,

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from workloop.runner.harness.cli import CliConfig, CliHarness
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers, operator_servers
+from workloop.runner.harness.needs import OwnFiles
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.harness.qwen.stream import QwenReader
 from workloop.runner.harness.starting import find_program, fitting_prompt, own_home
@@ -31,6 +32,13 @@ FIXED_ENVIRONMENT: Mapping[str, str] = MappingProxyType(
 )
 
 
+FILES = OwnFiles(
+    logins=(".qwen/oauth_creds.json",),
+    settings=tuple(f".qwen/{name}" for name in ("settings.json", ".env", "QWEN.md", "agents", "commands", "skills")),
+    state=(".qwen",),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QwenConfig(CliConfig):
     """The operator's choices; home_dir gives sessions a home of their own, which is kept so that they can be resumed.
@@ -49,6 +57,7 @@ class QwenHarness(CliHarness[QwenConfig]):
     """Qwen Code in headless mode with a line of JSON per event."""
 
     kind = KIND
+    files = FILES
     capabilities = Capabilities(
         resumes=True,
         turn_cap=True,
