@@ -1,5 +1,6 @@
 """The journal's file when it is damaged, foreign, newer, full of nothing, or its loop is killed."""
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -12,9 +13,16 @@ from pathlib import Path
 
 import pytest
 
+from workloop.domain.clock import Instant
 from workloop.domain.errors import IntegrityFault, NotFound
 from workloop.domain.journal import LOOP, Decision, Verb
+from workloop.domain.progress import Weight
+from workloop.domain.session import Tokens
+from workloop.domain.spend import Amount
 from workloop.store.journal.sqlite import SqliteJournal, read_journal
+from workloop.store.journal.sqlite.file import APPLICATION_ID, MIGRATIONS
+from workloop.store.journal.sqlite.rows import write_session
+from workloop.store.migrate import load_migrations
 from workloop.testing.clocks import BEGINNING
 from workloop.testing.journal_contract import GATE, SESSION
 
@@ -225,3 +233,25 @@ def test_what_was_written_is_there_after_the_loop_was_killed(path: Path) -> None
     assert {f"s{number}" for number in written} <= kept
     assert told == []
     journal.close()
+
+
+def test_an_older_journal_is_brought_up_to_date_with_what_its_sessions_cost(path: Path) -> None:
+    """Whoever upgrades keeps the story of what was spent, and a reader says that it waits for the loop."""
+    steps = load_migrations(MIGRATIONS)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as raw:
+        raw.executescript(steps[0].text)
+        raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        raw.execute("PRAGMA user_version = 1")
+        row = replace(SESSION, item_key="login~v1", tokens=Tokens(1, 2, 3, 4), cost_micros=5, settled="complete")
+        insert = "INSERT INTO session VALUES (NULL" + ", ?" * 37 + ")"
+        raw.execute(insert, write_session(replace(row, ended_at=Instant(row.began_at + 9))))
+        raw.execute(insert, write_session(replace(row, session_id="s-2")))
+    with pytest.raises(NotFound) as older:
+        read_journal(path)
+    assert older.value.code == "JOURNAL_OLDER"
+    with contextlib.closing(SqliteJournal(path, Told())) as journal:
+        found = journal.charges(since=Instant(0), limit=9)
+        assert [charge.session_id for charge in found] == [SESSION.session_id], "one that runs has no cost yet"
+        assert found[0].spent == Amount(Tokens(1, 2, 3, 4), 5, 9, 1)
+        assert (found[0].payer.root, found[0].brought, found[0].priced) == ("login", Weight.FRUITFUL, True)
+        assert len(journal.sessions(limit=9)) == 2

@@ -7,9 +7,9 @@ from typing import Final
 
 from workloop.domain.budget import Payer, ScopeKind, name_of
 from workloop.domain.clock import Instant
-from workloop.domain.journal import RunRow
+from workloop.domain.journal import NAME_CHARACTERS_MAX, RunRow
 from workloop.domain.progress import Weight
-from workloop.domain.session import Tokens
+from workloop.domain.session import Tokens, head
 from workloop.domain.spend import NOTHING, TOKEN_UNITS, Amount, Unit, fresh
 
 
@@ -60,6 +60,11 @@ class Charge:
     def name(self, kind: ScopeKind) -> str:
         """Return under which name it is added up in a scope."""
         return name_of(kind, self.payer)
+
+
+def bounded_charge(charge: Charge) -> Charge:
+    """Return a charge whose texts are printable and bounded."""
+    return replace(charge, model=head(charge.model, NAME_CHARACTERS_MAX))
 
 
 TOPPED_UP: Final = frozenset({*TOKEN_UNITS, Unit.COST})

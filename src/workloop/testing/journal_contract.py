@@ -4,6 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
+from workloop.domain.budget import Payer, ScopeKind
+from workloop.domain.charge import Charge, ChargeState
+from workloop.domain.charge import Source as ChargeSource
 from workloop.domain.clock import Instant
 from workloop.domain.gate import Cause, Gate, GateKey, GateState, Source
 from workloop.domain.journal import (
@@ -18,8 +21,9 @@ from workloop.domain.journal import (
     TargetRow,
     Verb,
 )
-from workloop.domain.progress import Pace
+from workloop.domain.progress import Pace, Weight
 from workloop.domain.session import CUT_MARK, SessionClass, Tokens
+from workloop.domain.spend import Amount, Unit
 from workloop.store.journal.port import Journal
 from workloop.testing.clocks import BEGINNING
 from workloop.testing.store_contract.rows import expect, expect_same
@@ -261,6 +265,97 @@ def runs_are_bounded(open_journal: OpenJournal) -> None:
     expect_same(len(journal.runs(RUNS_KEPT + 10)), RUNS_KEPT)
 
 
+CHARGE = Charge(
+    session_id="s-1",
+    began_at=at(10),
+    run=1,
+    payer=Payer(target="app", campaign="main", harness="claude-work", root="key-1"),
+    item_key="key-1~v1",
+    role="verify",
+    phase="review",
+    account="work",
+    model="m",
+    reserved={Unit.COST: 5_000_000, Unit.TOKENS: 70},
+)
+SPENT = Amount(Tokens(input=1, output=2, cache_read=3, cache_write=4), 5, 6, 1)
+
+
+def a_charge_is_kept_whole(open_journal: OpenJournal) -> None:
+    """charge_put: what is set aside is there before anything is spent, and what came of it is written over it."""
+    open_journal().charge_put(CHARGE)
+    expect_same(open_journal().charges_open(), [CHARGE])
+    expect_same(open_journal().charge_get("s-1"), CHARGE)
+    done = replace(
+        CHARGE,
+        probe=True,
+        state=ChargeState.UNKNOWN,
+        spent=SPENT,
+        priced=True,
+        source=ChargeSource.STREAM,
+        ended_at=at(20),
+        brought=Weight.FRUITLESS,
+    )
+    open_journal().charge_put(done)
+    expect_same(open_journal().charge_get("s-1"), done)
+    expect_same(open_journal().charges_open(), [])
+    expect_same(open_journal().charge_get("s-2"), None)
+    open_journal().charge_put(replace(done, model="\x1b[31mm"))
+    expect_same(open_journal().charge_get("s-1"), done)
+
+
+def charges_are_listed_and_never_dropped(open_journal: OpenJournal) -> None:
+    """charges: newest first since an instant, and a new run drops none of them."""
+    journal = open_journal()
+    for number in range(5):
+        settled = ChargeState.RESERVED if number % 2 else ChargeState.SETTLED
+        journal.charge_put(replace(CHARGE, session_id=f"s-{number}", began_at=at(number), state=settled))
+    journal.charge_put(replace(CHARGE, session_id="s-1", began_at=at(1), state=ChargeState.SETTLED))
+    for number in range(RUNS_KEPT + 1):
+        journal.run_begin(pid=number, host="here", version="1", at=at(number))
+    expect_same([row.session_id for row in journal.charges(since=at(0), limit=9)], [f"s-{n}" for n in (4, 3, 2, 1, 0)])
+    expect_same([row.session_id for row in journal.charges(since=at(2), limit=2)], ["s-4", "s-3"])
+    expect_same([row.session_id for row in journal.charges_open()], ["s-3"])
+
+
+def charges_are_added_up(open_journal: OpenJournal) -> None:
+    """charge_totals: by the names of each scope, since an instant and from a run on; what is set aside is not in it."""
+    journal = open_journal()
+    other = replace(CHARGE.payer, target="lib", root="")
+    for number, (state, payer) in enumerate(
+        [
+            (ChargeState.SETTLED, CHARGE.payer),
+            (ChargeState.UNKNOWN, CHARGE.payer),
+            (ChargeState.SETTLED, other),
+            (ChargeState.RESERVED, other),
+        ]
+    ):
+        journal.charge_put(
+            replace(
+                CHARGE,
+                session_id=f"s-{number}",
+                began_at=at(number),
+                run=number,
+                payer=payer,
+                state=state,
+                spent=SPENT,
+            )
+        )
+
+    def totals(kind: ScopeKind, since: int = 0, run: int = 0) -> dict[str, Amount]:
+        return journal.charge_totals(kind, since=at(since), run=run)
+
+    both, three = SPENT + SPENT, SPENT + SPENT + SPENT
+    expect_same(totals(ScopeKind.RUN), {"": three})
+    expect_same(totals(ScopeKind.DAY), {"": three})
+    expect_same(totals(ScopeKind.HARNESS), {"claude-work": three})
+    expect_same(totals(ScopeKind.TARGET), {"app": both, "lib": SPENT})
+    expect_same(totals(ScopeKind.CAMPAIGN), {"app/main": both, "lib/main": SPENT})
+    expect_same(totals(ScopeKind.ITEM), {"app/key-1": both, "": SPENT})
+    expect_same(totals(ScopeKind.TARGET, since=1), {"app": SPENT, "lib": SPENT})
+    expect_same(totals(ScopeKind.TARGET, run=2), {"lib": SPENT})
+    expect_same(totals(ScopeKind.TARGET, run=9), {})
+
+
 PROMISES = (
     a_decision_is_kept_whole,
     the_same_decision_is_counted,
@@ -275,4 +370,7 @@ PROMISES = (
     sessions_are_listed,
     a_run_ends_once,
     runs_are_bounded,
+    a_charge_is_kept_whole,
+    charges_are_listed_and_never_dropped,
+    charges_are_added_up,
 )

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from workloop.domain.budget import ScopeKind
+    from workloop.domain.charge import Charge
     from workloop.domain.clock import Instant
     from workloop.domain.gate import Gate
     from workloop.domain.journal import (
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
         Subject,
         TargetRow,
     )
+    from workloop.domain.spend import Amount
 
 
 class JournalReading(Protocol):
@@ -69,6 +72,25 @@ class JournalReading(Protocol):
         """Return the newest runs, newest first."""
         ...
 
+    def charges(self, *, since: Instant, limit: int) -> list[Charge]:
+        """Return what sessions that began since then cost, newest first."""
+        ...
+
+    def charges_open(self) -> list[Charge]:
+        """Return what is set aside and not settled, oldest first."""
+        ...
+
+    def charge_get(self, session_id: str) -> Charge | None:
+        """Return what one session cost."""
+        ...
+
+    def charge_totals(self, kind: ScopeKind, *, since: Instant, run: int) -> dict[str, Amount]:
+        """Add up what is settled, by the names of a scope, of sessions that began since then in that run or later.
+
+        Probes are in it, and count as no session.
+        """
+        ...
+
     def close(self) -> None:
         """Give the file back."""
         ...
@@ -91,6 +113,10 @@ class Journal(JournalReading, Protocol):
 
     def session_put(self, session: SessionRow) -> None:
         """Write a session, new or known; its texts are made printable and bounded."""
+        ...
+
+    def charge_put(self, charge: Charge) -> None:
+        """Write what a session may cost or did, new or known; what sessions cost is never dropped."""
         ...
 
     def run_begin(self, *, pid: int, host: str, version: str, at: Instant) -> int:

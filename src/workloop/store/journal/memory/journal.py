@@ -4,6 +4,8 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
+from workloop.domain.budget import ScopeKind
+from workloop.domain.charge import Charge, ChargeState, bounded_charge
 from workloop.domain.clock import Instant
 from workloop.domain.gate import Gate, GateKey
 from workloop.domain.journal import (
@@ -21,6 +23,7 @@ from workloop.domain.journal import (
     bounded_session,
     same,
 )
+from workloop.domain.spend import NOTHING, Amount
 
 
 class MemoryJournal:
@@ -34,6 +37,7 @@ class MemoryJournal:
         self.target_rows: dict[str, TargetRow] = {}
         self.session_rows: dict[str, SessionRow] = {}
         self.run_rows: dict[int, RunRow] = {}
+        self.charge_rows: dict[str, Charge] = {}
         self.numbers = {"decision": 0, "run": 0}
 
     def number(self, of: str) -> int:
@@ -115,6 +119,34 @@ class MemoryJournal:
     def sessions_open(self) -> list[SessionRow]:
         """Return the sessions without an end, oldest first."""
         return [row for row in reversed(self.newest_first()) if row.ended_at is None]
+
+    def charge_put(self, charge: Charge) -> None:
+        """Write what a session may cost or did, new or known."""
+        with self.turn:
+            self.charge_rows[charge.session_id] = bounded_charge(charge)
+
+    def charges(self, *, since: Instant, limit: int) -> list[Charge]:
+        """Return what sessions that began since then cost, newest first."""
+        with self.turn:
+            return [row for row in self.charge_rows.values() if row.began_at >= since][::-1][:limit]
+
+    def charges_open(self) -> list[Charge]:
+        """Return what is set aside and not settled, oldest first."""
+        with self.turn:
+            return [row for row in self.charge_rows.values() if row.state is ChargeState.RESERVED]
+
+    def charge_get(self, session_id: str) -> Charge | None:
+        """Return what one session cost."""
+        with self.turn:
+            return self.charge_rows.get(session_id)
+
+    def charge_totals(self, kind: ScopeKind, *, since: Instant, run: int) -> dict[str, Amount]:
+        """Add up what is settled, by the names of a scope, of sessions that began since then in that run or later."""
+        totals: dict[str, Amount] = {}
+        for row in self.charges(since=since, limit=len(self.charge_rows)):
+            if row.state is not ChargeState.RESERVED and row.run >= run:
+                totals[row.name(kind)] = totals.get(row.name(kind), NOTHING) + row.spent
+        return totals
 
     def newest_first(self) -> list[SessionRow]:
         """Return all sessions in the order in which they were first written, turned around."""

@@ -69,3 +69,9 @@ def foreign(path: Path) -> IntegrityFault:
 def absent(path: Path) -> NotFound:
     """Return the refusal of a journal that was never begun."""
     return NotFound("JOURNAL_ABSENT", f"there is no {path}", hint="the loop has not run here yet: workloop run")
+
+
+def older(path: Path) -> NotFound:
+    """Return the refusal of a journal that an older program wrote, and that nobody but a loop brings up to date."""
+    hint = "the next workloop run brings it up to date; until then the older workloop reads it"
+    return NotFound("JOURNAL_OLDER", f"{path} was written by an older workloop", hint=hint)

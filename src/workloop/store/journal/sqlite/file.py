@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
-from workloop.store.journal.sqlite.errors import absent, corrupt, foreign, newer, translate
+from workloop.store.journal.sqlite.errors import absent, corrupt, foreign, newer, older, translate
 from workloop.store.migrate import Migration, load_migrations
 
 Row = tuple[Any, ...]
@@ -114,7 +114,7 @@ def view_file(path: Path) -> JournalFile:
     with ExitStack() as unless_ready:
         unless_ready.callback(file.close)
         if lacking(file):
-            raise absent(path)
+            raise older(path) if file.value("PRAGMA user_version") else absent(path)
         for setting in BOTH:
             file.every(setting)
         unless_ready.pop_all()

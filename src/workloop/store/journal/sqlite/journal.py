@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from workloop.domain.charge import Charge, bounded_charge
 from workloop.domain.clock import Instant
 from workloop.domain.errors import IntegrityFault
 from workloop.domain.gate import Gate
@@ -93,6 +94,11 @@ class SqliteJournal(SqliteJournalReading):
         """Write a session, new or known; its texts are made printable and bounded."""
         values = rows.write_session(bounded_session(session))
         self.write(lambda file: file.every(self.queries["session_put"], values))
+
+    def charge_put(self, charge: Charge) -> None:
+        """Write what a session may cost or did, new or known."""
+        values = rows.write_charge(bounded_charge(charge))
+        self.write(lambda file: file.every(self.queries["charge_put"], values))
 
     def run_begin(self, *, pid: int, host: str, version: str, at: Instant) -> int:
         """Open a run and return its number; old rows beyond what is kept are dropped."""

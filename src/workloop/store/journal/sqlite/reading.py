@@ -5,8 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
+from workloop.domain.budget import ScopeKind
+from workloop.domain.charge import Charge
+from workloop.domain.clock import Instant
 from workloop.domain.gate import Gate
 from workloop.domain.journal import DecisionRow, RunRow, SessionRow, Subject, TargetRow
+from workloop.domain.spend import Amount
 from workloop.store.journal.sqlite import rows
 from workloop.store.journal.sqlite.errors import corrupt
 from workloop.store.journal.sqlite.file import JournalFile, Row
@@ -90,6 +94,27 @@ class SqliteJournalReading:
     def runs(self, limit: int) -> list[RunRow]:
         """Return the newest runs, newest first."""
         return self.valid(lambda: [rows.read_run(row) for row in self.ask("runs", limit)])
+
+    def charges(self, *, since: Instant, limit: int) -> list[Charge]:
+        """Return what sessions that began since then cost, newest first."""
+        return self.read_charges("charges", since, limit)
+
+    def charges_open(self) -> list[Charge]:
+        """Return what is set aside and not settled, oldest first."""
+        return self.read_charges("charges_open")
+
+    def charge_get(self, session_id: str) -> Charge | None:
+        """Return what one session cost."""
+        return next(iter(self.read_charges("charge_get", session_id)), None)
+
+    def read_charges(self, name: str, *values: object) -> list[Charge]:
+        """Run a named statement that reads charges."""
+        return self.valid(lambda: [rows.read_charge(row) for row in self.ask(name, *values)])
+
+    def charge_totals(self, kind: ScopeKind, *, since: Instant, run: int) -> dict[str, Amount]:
+        """Add up what is settled, by the names of a scope, of sessions that began since then in that run or later."""
+        found = self.valid(lambda: self.ask("charge_totals", kind.value, since, run))
+        return {row[0]: rows.read_amount(row[1:]) for row in found}
 
     def close(self) -> None:
         """Give the file back."""

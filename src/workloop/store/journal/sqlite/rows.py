@@ -1,5 +1,10 @@
 """How a journal's rows become values and values rows, by position."""
 
+import json
+
+from workloop.domain.budget import Payer
+from workloop.domain.charge import Charge, ChargeState
+from workloop.domain.charge import Source as ChargeSource
 from workloop.domain.clock import Instant
 from workloop.domain.gate import Cause, Gate, GateKey, GateState, Source
 from workloop.domain.journal import (
@@ -12,8 +17,9 @@ from workloop.domain.journal import (
     TargetRow,
     Verb,
 )
-from workloop.domain.progress import Pace
+from workloop.domain.progress import Pace, Weight
 from workloop.domain.session import SessionClass, Tokens
+from workloop.domain.spend import Amount, Unit
 from workloop.store.journal.sqlite.file import Row
 
 
@@ -136,3 +142,45 @@ def read_run(row: Row) -> RunRow:
         reason=reason,
         detail=detail,
     )
+
+
+def write_charge(charge: Charge) -> Row:
+    """Write a charge."""
+    payer, spent = charge.payer, charge.spent
+    return (
+        charge.session_id, charge.began_at, charge.run, payer.target, payer.campaign, payer.harness, payer.root,
+        charge.item_key, charge.role, charge.phase, charge.account, charge.model, int(charge.probe),
+        charge.state.value, json.dumps({unit.value: most for unit, most in charge.reserved.items()}),
+        spent.tokens.input, spent.tokens.output, spent.tokens.cache_read, spent.tokens.cache_write, spent.cost_micros,
+        spent.wall_us, spent.sessions, int(charge.priced), charge.source.value, charge.ended_at,
+        None if charge.brought is None else charge.brought.value,
+    )  # fmt: skip
+
+
+def read_charge(row: Row) -> Charge:
+    """Read a charge; the first column is the order in which it was written."""
+    return Charge(
+        session_id=row[1],
+        began_at=row[2],
+        run=row[3],
+        payer=Payer(target=row[4], campaign=row[5], harness=row[6], root=row[7]),
+        item_key=row[8],
+        role=row[9],
+        phase=row[10],
+        account=row[11],
+        model=row[12],
+        probe=row[13] == 1,
+        state=ChargeState(row[14]),
+        reserved={Unit(unit): int(most) for unit, most in json.loads(row[15]).items()},
+        spent=read_amount(row[16:23]),
+        priced=row[23] == 1,
+        source=ChargeSource(row[24]),
+        ended_at=row[25],
+        brought=None if row[26] is None else Weight(row[26]),
+    )
+
+
+def read_amount(row: Row) -> Amount:
+    """Read an amount in all its units."""
+    fresh_in, out, cache_read, cache_write, cost_micros, wall_us, sessions = row
+    return Amount(Tokens(fresh_in, out, cache_read, cache_write), cost_micros, wall_us, sessions)
