@@ -78,7 +78,7 @@ class PlayedHarness:
 
     def needs(self, environment: Mapping[str, str]) -> Needs:
         """Need nothing."""
-        return Needs()
+        return Needs(home=Path("/nowhere"))
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Never asked."""

@@ -1,6 +1,7 @@
 """Agent programs and an endpoint that exist only in the simulation."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -37,7 +38,7 @@ class SimHarness:
     def needs(self, environment: object) -> Needs:
         """Need nothing."""
         del environment
-        return Needs()
+        return Needs(home=Path("/nowhere"))
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Refuse: no process is ever started."""

@@ -21,6 +21,7 @@ from workloop.driver.workshop import (
     WorkOrder,
     WorkTree,
 )
+from workloop.runner.sandbox.enclosure import Rooms
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,11 @@ class SimWorkshop:
         if not keep:
             del self.trees[tree.path]
         return PutAway(path=tree.path, saved=saved, files=("work.txt",) if saved else (), stays=reason if keep else "")
+
+    def rooms(self, tree: Path) -> Rooms:
+        """Return nothing: no process is started."""
+        del tree
+        return Rooms()
 
     def tip(self, tree: WorkTree) -> str | None:
         """Return the commit that stands checked out."""

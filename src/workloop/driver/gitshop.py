@@ -31,6 +31,7 @@ from workloop.runner.registry import Leftover, Workspace, WorkspaceKind, leftove
 from workloop.runner.removal import discard_checkout, remove
 from workloop.runner.repository import Repository, integration_tip
 from workloop.runner.salvage import salvage
+from workloop.runner.sandbox.enclosure import Rooms, git_rooms
 from workloop.runner.workspace import WorkspaceOrder, break_stale_locks, clean_checkout, make, require_workspace
 
 LANDED = frozenset({LandingOutcome.LANDED, LandingOutcome.ALREADY_LANDED})
@@ -121,6 +122,12 @@ class GitShop:
             return PutAway(path=path, saved=saved.ref, files=saved.files, stays=str(refused))
         return PutAway(path=path, saved=saved.ref, files=saved.files)
 
+    def rooms(self, tree: Path) -> Rooms:
+        """Return the tree and what git must write for its commits; a checkout only reads the objects it shares."""
+        if (tree / ".git").is_dir():
+            return Rooms(writable=(tree,), readable=(self.repository.common_dir / "objects",))
+        return git_rooms(tree)
+
     def tip(self, tree: WorkTree) -> str | None:
         """Return the commit that stands checked out."""
         return commit_of(tree.path, "HEAD")
@@ -194,6 +201,8 @@ class GitShop:
                 now=order.now,
                 checks=order.guards,
                 environment=order.environment,
+                enclosure=order.enclosure,
+                rooms=order.rooms,
             )
             report = run_checks(self.repository, plan_of(check, integration_tip(self.repository)), stop=stop)
             red = [result.check_id for result in report.results if not result.green]

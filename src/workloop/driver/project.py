@@ -14,10 +14,12 @@ from workloop.domain.ids import IdSource
 from workloop.domain.progress import BrakePolicy
 from workloop.domain.session import SessionReport
 from workloop.driver.endpoint import SessionEndpoint
+from workloop.driver.lanes.lanes import Lanes
 from workloop.driver.oversight import Oversight, Unwatched
 from workloop.driver.workshop import Workshop
 from workloop.runner.harness.port import Harness, LaunchRequest
 from workloop.runner.intake import EventSink
+from workloop.runner.quarters import NO_WALLS, Walls
 from workloop.runner.session import StopRequest
 from workloop.runner.watch import SessionLimits
 from workloop.service.call import Queue
@@ -67,11 +69,15 @@ class SessionKit:
     model: str | None = None
     turns_max: int | None = None
     cost_micros_max: int | None = None
+    walls: Walls = NO_WALLS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """One project as the loop sees it; `tell` is given every event a person may want to see."""
+    """One project as the loop sees it; `tell` is given every event a person may want to see.
+
+    `walls` are recorded on the claims that are made here, `check_walls` are put around checks.
+    """
 
     queue: Queue
     workshop: Workshop
@@ -82,11 +88,14 @@ class Project:
     principal: str = "host"
     check_environment: Mapping[str, str] = field(default_factory=dict[str, str])
     brake: BrakePolicy = field(default_factory=BrakePolicy)
+    lanes: Lanes | None = None
+    walls: Walls = NO_WALLS
+    check_walls: Walls = NO_WALLS
 
     @property
     def host(self) -> Actor:
         """Return the loop as the one that makes receipts."""
-        return Actor(principal=self.principal, grant=Grant.OPERATOR, host=True)
+        return Actor(principal=self.principal, grant=Grant.OPERATOR, host=True, sandbox=self.walls.name)
 
     @property
     def clerk(self) -> Actor:

@@ -87,6 +87,8 @@ class LandOrder:
     now: Instant
     guards: tuple[Check, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    enclosure: Enclosure = BARE
+    rooms: Rooms = field(default_factory=Rooms)
 
 
 class LandingWord(StrEnum):
@@ -127,6 +129,10 @@ class Workshop(Protocol):
 
     def sweep(self, over: Callable[[str], bool]) -> tuple[PutAway, ...]:
         """Remove the trees that are kept for whoever resumes them and whose root is over, if nothing would be lost."""
+        ...
+
+    def rooms(self, tree: Path) -> Rooms:
+        """Return what must stand open for whoever works in a tree or checkout, and no more."""
         ...
 
     def tip(self, tree: WorkTree) -> str | None:

@@ -18,8 +18,11 @@ from workloop.driver.attempt.holding import Held, Lease
 from workloop.driver.attempt.outcomes import EndClass, guessed
 from workloop.driver.oversight import SessionFacts
 from workloop.driver.project import Project, SessionKit
+from workloop.driver.seam import run_sync
+from workloop.runner.dwelling import home_of
 from workloop.runner.harness.files import write_private
 from workloop.runner.harness.port import LaunchRequest
+from workloop.runner.quarters import quartered
 from workloop.service.call import OutcomeProbe
 
 
@@ -85,7 +88,7 @@ async def start(project: Project, kit: SessionKit, lease: Lease, scene: Scene, t
         cwd=scene.cwd,
         session_dir=folder,
         session_id=session_id,
-        environment=kit.environment,
+        environment={**kit.environment, **lease.environment},
         resume_id=turn.resume_id or None,
         endpoint=endpoint,
         item_file=item_file,
@@ -95,6 +98,7 @@ async def start(project: Project, kit: SessionKit, lease: Lease, scene: Scene, t
         cost_micros_max=kit.cost_micros_max,
         read_only=scene.read_only,
     )
+    request = await run_sync(walled, project, kit, held, scene, request)
     kit.oversight.began(facts)
     tell_start(project, facts)
     try:
@@ -106,6 +110,14 @@ async def start(project: Project, kit: SessionKit, lease: Lease, scene: Scene, t
     project.tell("ended", {"key": held.key, "class": report.session_class.value, "detail": report.detail})
     lease.sessions.append((facts, report))
     return Ended(facts=facts, turn=turn, report=report)
+
+
+def walled(project: Project, kit: SessionKit, held: Held, scene: Scene, request: LaunchRequest) -> LaunchRequest:
+    """Put this loop's walls around a session; its home is kept for whoever goes on with this phase of the item."""
+    if not kit.walls.stand:
+        return request
+    home = home_of(project.folder, kit.gate.harness or kit.harness.name, held.item_id, scene.phase)
+    return quartered(kit.harness, replace(request, rooms=project.workshop.rooms(scene.cwd)), kit.walls, home)
 
 
 async def heard(

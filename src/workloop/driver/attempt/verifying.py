@@ -19,6 +19,7 @@ from workloop.driver.attempt.concluding import conclude
 from workloop.driver.attempt.holding import Held, Lease
 from workloop.driver.attempt.insisting import insist
 from workloop.driver.attempt.judging import HostWord, Judgement, judge, judge_unchecked, receipts
+from workloop.driver.attempt.laning import in_lane
 from workloop.driver.attempt.starting import Scene, Turn
 from workloop.driver.attempt.witness import AttemptWitness
 from workloop.driver.project import Project, SessionKit
@@ -57,7 +58,9 @@ async def verify(project: Project, kit: SessionKit, lease: Lease) -> None:
     scene = Scene(cwd=checkout.path, base=seen.base, read_only=True)
     share = Share(project=project, kit=kit, lease=lease, scene=scene, words=words, handoffs=False)
     try:
-        await conclude(project, kit, lease, await share.run(Turn(prompt=words.brief)))
+        async with in_lane(project, lease, checkout.path, candidate.ref) as ready:
+            if ready:
+                await conclude(project, kit, lease, await share.run(Turn(prompt=words.brief)))
     finally:
         await run_sync(project.workshop.discard, checkout)
 
@@ -110,6 +113,8 @@ def check_candidate(project: Project, held: Held, sha: str, halt: threading.Even
         checks=held.contract.checks,
         protected=held.contract.protected,
         environment=project.check_environment,
+        enclosure=project.check_walls.enclosure,
+        rooms=project.check_walls.rooms,
     )
     try:
         seen = project.workshop.examine(order, halt)

@@ -9,6 +9,7 @@ from workloop.driver.project import Project
 from workloop.driver.seam import run_sync
 from workloop.driver.turn.desk import Desk
 from workloop.driver.turn.site import Site
+from workloop.runner.dwelling import vacate
 from workloop.service.campaigns import tend
 from workloop.service.perform import run_as_host
 
@@ -29,12 +30,14 @@ async def tend_when_due(site: Site) -> bool:
 
 
 def sweep(project: Project) -> None:
-    """Remove the work trees that wait for whoever resumes an item that is over; what must stay is told."""
+    """Remove the work trees and homes that wait for whoever resumes an item that is over; what must stay is told."""
     for done in project.workshop.sweep(lambda root_id: is_over(project, root_id)):
         if done.saved is not None:
             project.tell("salvaged", {"ref": done.saved, "files": list(done.files)})
         if done.stays:
             project.tell("kept", {"path": str(done.path), "error": done.stays})
+    for home in vacate(project.folder, lambda item_id: is_over(project, item_id)):
+        project.tell("kept", {"path": str(home), "error": "it cannot be removed"})
 
 
 def is_over(project: Project, root_id: str) -> bool:

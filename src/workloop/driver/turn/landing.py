@@ -111,6 +111,8 @@ def land_item(project: Project, key: str, stop: threading.Event) -> Landed | Non
         now=project.now(),
         guards=checks,
         environment=project.check_environment,
+        enclosure=project.check_walls.enclosure,
+        rooms=project.check_walls.rooms,
     )
     return project.workshop.land(order, stop)
 

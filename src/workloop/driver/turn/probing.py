@@ -8,10 +8,13 @@ from workloop.driver.oversight import SessionFacts
 from workloop.driver.turn.desk import Desk, Work
 from workloop.driver.turn.watching import Watch, watched
 from workloop.runner.harness.port import LaunchRequest
+from workloop.runner.quarters import quartered
+from workloop.runner.sandbox.enclosure import Rooms
 from workloop.runner.watch import SessionLimits
 
 PROMPT = "Answer with the single word OK. Use no tool and change nothing.\n"
 KEY = "probe"
+HOME = "home"
 WALL_SECONDS = 120.0
 QUIET_SECONDS = 60.0
 TURNS_MAX = 1
@@ -56,7 +59,9 @@ async def tried(desk: Desk, work: Work) -> None:
         model=kit.model,
         turns_max=TURNS_MAX if kit.harness.capabilities.turn_cap else None,
         read_only=True,
+        rooms=Rooms(writable=(cwd,)),
     )
+    request = quartered(kit.harness, request, kit.walls, folder / HOME)
     limits = SessionLimits(
         wall_seconds=WALL_SECONDS, quiet_seconds=QUIET_SECONDS, progress_seconds=QUIET_SECONDS, ladder=kit.limits.ladder
     )

@@ -1,6 +1,7 @@
 """How a session is run that claims for itself, and how what it left open is given back."""
 
 import uuid
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -17,8 +18,12 @@ from workloop.driver.oversight import SessionFacts
 from workloop.driver.turn.desk import Desk, Work
 from workloop.driver.turn.watching import Watch, settle_up, watched
 from workloop.runner.harness.port import LaunchRequest
+from workloop.runner.quarters import quartered
+from workloop.runner.sandbox.enclosure import Rooms
 
 RELEASE_SECONDS = 20.0
+HOME = "home"
+GUARDED = ("config", "hooks", "info")
 UNCOUNTED = frozenset(
     {
         SessionClass.LIMITED,
@@ -106,6 +111,7 @@ async def run(desk: Desk, work: Work, onlooker: Onlooker) -> SessionReport:
         turns_max=kit.turns_max,
         cost_micros_max=kit.cost_micros_max,
     )
+    request = quartered(kit.harness, replace(request, rooms=own_rooms(target.work_dir)), kit.walls, folder / HOME)
     desk.parts.tell("session", {"target": target.name, "session": session_id})
     report = await kit.run(
         kit.harness, request, limits=kit.limits, clock=desk.parts.clock, sink=onlooker.hear, stop=work.stop
@@ -114,6 +120,12 @@ async def run(desk: Desk, work: Work, onlooker: Onlooker) -> SessionReport:
     facts_told = {"target": target.name, "class": report.session_class.value, "detail": report.detail}
     desk.parts.tell("ended", facts_told)
     return report
+
+
+def own_rooms(work_dir: Path) -> Rooms:
+    """Return the project's own folder, but not what would run there for its owner, who works in it too."""
+    git = work_dir / ".git"
+    return Rooms(writable=(work_dir,), readable=tuple(place for name in GUARDED if (place := git / name).exists()))
 
 
 def facts_of(work: Work, harness: str, folder: Path, model: str) -> SessionFacts:

@@ -24,9 +24,9 @@ from workloop.runner.framing import LineSplitter, OverlongLine, TailBuffer
 from workloop.runner.harness.codec import decode_line, detail_in, instant_in, name_in
 from workloop.runner.harness.exits import class_of_exit, describe_exit
 from workloop.runner.harness.fields import Fields, parse
-from workloop.runner.harness.files import loop_environment, write_private
+from workloop.runner.harness.files import loop_environment, said_folder, write_private
 from workloop.runner.harness.lines import LineReader
-from workloop.runner.harness.needs import Needs, named_files, program_places
+from workloop.runner.harness.needs import Needs, home_in, named_files, program_places
 from workloop.runner.harness.port import Capabilities, Ending, Launch, LaunchRequest
 
 BRIEF = "{brief}"
@@ -67,7 +67,8 @@ class CommandHarness:
         """Return the program, and the files that its command line names."""
         program = shutil.which(self.config.argv[0], path=environment.get("PATH"))
         places = program_places(program) if program is not None else ()
-        return Needs(readable=(*places, *named_files(self.config.argv)))
+        home = home_in({**environment, **self.config.environment})
+        return Needs(home=home, readable=(*places, *named_files(self.config.argv)))
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Write the brief and say where everything is by variables."""
@@ -147,12 +148,12 @@ def reset_in(result: Fields) -> Instant | None:
 
 def events_path(request: LaunchRequest) -> Path:
     """Return where the program may write its events."""
-    return request.session_dir / "events.jsonl"
+    return said_folder(request) / "events.jsonl"
 
 
 def result_path(request: LaunchRequest) -> Path:
     """Return where the program may write its result."""
-    return request.session_dir / "result.json"
+    return said_folder(request) / "result.json"
 
 
 def read_bounded(path: Path, bytes_max: int) -> bytes:

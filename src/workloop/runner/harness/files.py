@@ -6,6 +6,7 @@ from pathlib import Path
 from workloop.runner.harness.port import LaunchRequest
 
 BEARER_FILE = "token"  # below the session's folder
+SAID = "said"
 
 
 def write_private(path: Path, text: str) -> Path:
@@ -15,6 +16,13 @@ def write_private(path: Path, text: str) -> Path:
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(text)
     return path
+
+
+def said_folder(request: LaunchRequest) -> Path:
+    """Return the one folder of the session's own that it may write into."""
+    folder = request.session_dir / SAID
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
 
 
 def loop_environment(request: LaunchRequest) -> dict[str, str]:

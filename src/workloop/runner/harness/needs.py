@@ -13,9 +13,11 @@ LINKS_MAX = 16
 class Needs:
     """What an agent reads, and what it must write because it renews it there, such as a login.
 
-    copies are files that it only gets a private copy of, by their names in its home, with what they hold.
+    home is where its sessions see their HOME; copies are files that it only gets a private copy of, by their names in
+    it, with what they hold.
     """
 
+    home: Path
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
     copies: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -40,6 +42,7 @@ class OwnFiles:
             place for name in self.state if not (place := self.place(name, home, environment)).is_relative_to(home)
         ]
         return Needs(
+            home=home,
             readable=tuple(self.place(name, home, environment) for name in self.settings),
             writable=(*outside, *(self.place(name, home, environment) for name in self.logins)),
         )
@@ -53,7 +56,7 @@ class OwnFiles:
         return home / name
 
 
-def home_in(environment: Mapping[str, str], own: Path | None) -> Path:
+def home_in(environment: Mapping[str, str], own: Path | None = None) -> Path:
     """Return the home of a session: its own, or the one that it is told of."""
     return own or Path(environment.get("HOME") or Path.home())
 

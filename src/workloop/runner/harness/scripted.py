@@ -24,7 +24,7 @@ from workloop.runner.harness.codec import decode_line
 from workloop.runner.harness.exits import class_of_exit, describe_exit
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.lines import LineReader
-from workloop.runner.harness.needs import Needs
+from workloop.runner.harness.needs import Needs, home_in
 from workloop.runner.harness.port import Capabilities, Ending, Launch, LaunchRequest
 
 PROGRAM = "workloop.testing.scripted_agent"
@@ -61,7 +61,7 @@ class ScriptedHarness:
 
     def needs(self, environment: Mapping[str, str]) -> Needs:
         """Return the script; the interpreter is the loop's own."""
-        return Needs(readable=(self.config.script,))
+        return Needs(home=home_in({**environment, **self.config.environment}), readable=(self.config.script,))
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Start the agent with this interpreter."""

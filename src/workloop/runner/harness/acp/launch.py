@@ -12,7 +12,7 @@ from workloop.runner.harness.acp.servers import operator_servers, own_over_http,
 from workloop.runner.harness.acp.stream import AcpReader
 from workloop.runner.harness.acp.wire import require_package
 from workloop.runner.harness.files import loop_environment
-from workloop.runner.harness.needs import Needs, named_files, program_places
+from workloop.runner.harness.needs import Needs, home_in, named_files, program_places
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.harness.starting import own_home
 from workloop.runner.signatures import load_signatures
@@ -79,7 +79,8 @@ class AcpHarness:
     def needs(self, environment: Mapping[str, str]) -> Needs:
         """Return the program and the files that its command line names; where it keeps its login is not known."""
         program = self.program(environment)
-        return Needs(readable=(*program_places(program), *named_files(self.config.command[1:])))
+        home = home_in({**environment, **self.config.environment}, self.config.home_dir)
+        return Needs(home=home, readable=(*program_places(program), *named_files(self.config.command[1:])))
 
     def program(self, environment: Mapping[str, str]) -> str:
         """Find the agent; raises Fault when it is not installed."""

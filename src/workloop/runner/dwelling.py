@@ -1,0 +1,105 @@
+"""How the private home of an item's sessions is laid out on disk, and kept safe from what they left in it.
+
+A session may put a link where its next one gets a file of the operator's; nothing here follows one.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from workloop.runner.harness.files import write_private
+from workloop.runner.harness.needs import Needs
+
+FOLDER = "session-homes"
+PRIVATE = 0o700
+ENTER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+SEPARATOR = "+"
+
+
+def home_of(folder: Path, harness: str, item_id: str, phase: str) -> Path:
+    """Return where the sessions of one phase of an item live: it is kept so that one can be gone on with."""
+    return folder / FOLDER / harness / f"{item_id}{SEPARATOR}{phase}"
+
+
+def furnish(home: Path, needs: Needs, places: Iterable[Path]) -> None:
+    """Make a home with private copies in it, and a plain place for each of the operator's files that will stand there.
+
+    The home is this machine's folder; needs.home is where it will be seen.
+    """
+    home.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+    for name, text in needs.copies.items():
+        clear(home, name, folder=False)
+        write_private(home / name, text)
+    for place in places:
+        if place.is_relative_to(needs.home) and place != needs.home:
+            make_place(home, place.relative_to(needs.home), folder=place.is_dir())
+
+
+def make_place(home: Path, name: Path, *, folder: bool) -> None:
+    """Make a real file or folder below a home, and real folders on the way."""
+    at = os.open(home, ENTER)
+    try:
+        for part in name.parts[:-1]:
+            at = entered(at, part)
+        last = name.parts[-1]
+        clear(at, last, folder=folder)
+        if folder:
+            made(at, last)
+        else:
+            os.close(os.open(last, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=at))
+    finally:
+        os.close(at)
+
+
+def entered(at: int, part: str) -> int:
+    """Go one folder down, making it where there is none; closes the folder above."""
+    try:
+        clear(at, part, folder=True)
+        made(at, part)
+        return os.open(part, ENTER, dir_fd=at)
+    finally:
+        os.close(at)
+
+
+def made(at: int, name: str) -> None:
+    """Make a folder unless it is there."""
+    try:
+        os.mkdir(name, PRIVATE, dir_fd=at)
+    except FileExistsError:
+        return
+
+
+def clear(at: int | Path, name: str, *, folder: bool) -> None:
+    """Take away what stands where a plain file or folder must be, if it is something else."""
+    opened = os.open(at, ENTER) if isinstance(at, Path) else at
+    try:
+        mode = os.stat(name, dir_fd=opened, follow_symlinks=False).st_mode
+        if stat.S_ISDIR(mode) and not folder:
+            shutil.rmtree(name, dir_fd=opened)
+        elif not stat.S_ISDIR(mode) and (folder or not stat.S_ISREG(mode)):
+            os.unlink(name, dir_fd=opened)
+    except FileNotFoundError:
+        return
+    finally:
+        if isinstance(at, Path):
+            os.close(opened)
+
+
+def vacate(folder: Path, over: Callable[[str], bool]) -> tuple[Path, ...]:
+    """Remove the homes of items that are over; returns those that could not be removed."""
+    left: list[Path] = []
+    for home in homes(folder):
+        if over(home.name.partition(SEPARATOR)[0]):
+            shutil.rmtree(home, ignore_errors=True)
+            left.extend([home] if home.exists() else [])
+    return tuple(left)
+
+
+def homes(folder: Path) -> Iterator[Path]:
+    """Yield every home of a project."""
+    top = folder / FOLDER
+    for harness in top.iterdir() if top.is_dir() else ():
+        if harness.is_dir() and not harness.is_symlink():
+            yield from (home for home in harness.iterdir() if home.is_dir() and not home.is_symlink())
