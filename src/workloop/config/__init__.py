@@ -1,5 +1,6 @@
 """Where things are and how the loop is set: files that the operator owns become one frozen Settings."""
 
+from workloop.config.budgets import Budgets
 from workloop.config.driver import DriverConfig, Retention, SessionBounds, read_driver
 from workloop.config.folder import make_private, require_own
 from workloop.config.harnesses import HarnessConfig, HarnessHome, HarnessKind, read_harness
@@ -17,6 +18,7 @@ from workloop.domain.limits import OnLimit
 __all__ = [
     "CONFIG_NAME",
     "ActiveHours",
+    "Budgets",
     "DriverConfig",
     "HarnessConfig",
     "HarnessHome",

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from workloop.config.budgets import Budgets
 from workloop.config.harnesses import HarnessConfig, harness_named
 from workloop.config.hours import ActiveHours, read_hours
 from workloop.config.paths import read_path
@@ -65,6 +66,7 @@ class DriverConfig:
     keep_awake: bool = True
     bounds: SessionBounds = field(default_factory=SessionBounds)
     retention: Retention = field(default_factory=Retention)
+    budgets: Budgets = field(default_factory=Budgets)
     environment: tuple[str, ...] = ()
     integration_branch: str = ""
     sandbox: SandboxConfig = field(default_factory=SandboxConfig)

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from workloop.config.budgets import read_budgets
 from workloop.config.driver import DriverConfig, read_driver
 from workloop.config.folder import require_own
 from workloop.config.harnesses import read_harnesses
+from workloop.config.lanes import read_lanes
 from workloop.config.place import CONFIG_NAME, Place, find_repository, loop_folder, place_of, refuse_inside, short_name
 from workloop.config.sandbox import read_sandbox
 from workloop.config.targets import TargetConfig, read_targets
@@ -113,6 +115,7 @@ def parse_values(values: Mapping[str, Json], place: Place, environment: Mapping[
     slug, table = read_campaign(reader.take("campaign"), environment)
     loop = read_loop(reader, source.parent)
     tracker = read_tracker(reader.take("tracker"), "tracker", place.repository)
+    lanes = read_lanes(reader.take("lane"))
     reader.done()
     loop = replace(loop, work_dir=place.repository, state_dir=loop.state_dir or place.folder, campaign=slug)
     return finished(
@@ -133,6 +136,7 @@ def parse_values(values: Mapping[str, Json], place: Place, environment: Mapping[
                         work_dir=place.repository,
                         integration_branch=loop.integration_branch,
                         tracker=tracker,
+                        lanes=lanes,
                     ),
                 ),
             ),
@@ -152,6 +156,9 @@ def parse_targets(values: Mapping[str, Json], path: Path, environment: Mapping[s
     if reader.take("tracker") is not None:
         hint = "name the project that it belongs to: [target.NAME.tracker]"
         raise bad("tracker", "is refused beside [target.*]", hint=hint)
+    if reader.take("lane") is not None:
+        hint = "name the project that it belongs to: [target.NAME.lane.LANE]"
+        raise bad("lane", "is refused beside [target.*]", hint=hint)
     loop = with_agents(read_loop(reader, path.parent), targets)
     reader.done()
     places = tuple(read_project(name, target, environment) for name, target in targets.items())
@@ -215,6 +222,7 @@ def read_loop(reader: Reader, base: Path) -> DriverConfig:
     else:
         found = ()
     loop = read_driver(reader.take("loop") or {}, base, harnesses, found)
+    loop = replace(loop, budgets=read_budgets(reader.take("budget")))
     loop = replace(loop, sandbox=read_sandbox(reader.take("sandbox"), base))
     loop.harness_config(path="loop.harness")
     for number, name in enumerate(loop.agents):

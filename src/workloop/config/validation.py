@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from workloop.config.budgets import check_budgets
 from workloop.config.driver import DriverConfig
 from workloop.config.harnesses import HarnessConfig
 from workloop.config.mcp import McpServer, vet_mcp_file
@@ -94,7 +95,21 @@ def validate(config: DriverConfig, harnesses: Mapping[str, Able], targets: Seque
     for target in targets:
         check_agents(f"target.{target.name}.agents", target.agents, config, harnesses)
         check_target(target, config, harnesses)
+    check_ceilings(config, targets, tuple(used))
     vet_files(config, targets)
+
+
+def check_ceilings(config: DriverConfig, targets: Sequence[Targeted], agents: Sequence[str]) -> None:
+    """Refuse budgets that could not be kept."""
+    names = config.harness_names(agents)
+    blocks = [config.harnesses.get(name) for name in names]
+    check_budgets(
+        config.budgets,
+        sessions_max=config.sessions_max,
+        capped=all(block is not None and block.cost_micros_max is not None for block in blocks),
+        targets=tuple(target.name for target in targets),
+        harnesses=tuple(dict.fromkeys((*names, *config.harnesses))),
+    )
 
 
 def vet_files(
