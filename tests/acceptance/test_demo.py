@@ -57,5 +57,5 @@ def test_question_is_put_to_a_person_and_the_answer_resumes(shown: subprocess.Co
 def test_work_of_the_killed_session_is_saved_and_finished_by_another(shown: subprocess.CompletedProcess[str]) -> None:
     said = shown.stdout
     died = said.index("report       the session ended: crashed")
-    saved = said.index("report       unfinished work saved to refs/workloop/salvage/")
+    saved = said.index("report       unfinished work saved to refs/workloop/wip/")
     assert died < saved < said.index("report       claimed as work, attempt 2")

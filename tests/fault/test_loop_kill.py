@@ -122,7 +122,7 @@ def test_killed_worker_is_one_attempt_and_its_work_goes_to_a_side_reference(benc
     code, _ = loop.end()
     assert (code, bench.state("a"), bench.ends("a")) == (0, "succeeded", ["retry", "complete"])
     assert loop.named("ended")[0]["class"] == "crashed"
-    assert bench.repository.git("show", f"refs/workloop/salvage/{bench.show('a')['id']}/1:half.txt") == "half"
+    assert bench.repository.git("show", f"refs/workloop/wip/{bench.show('a')['id']}/1:half.txt") == "half"
 
 
 @pytest.mark.parametrize("manner", ["polite", "deaf"])
@@ -142,7 +142,7 @@ def test_superseded_item_loses_its_session_at_once_and_the_loop_goes_on(bench: L
     loop.wait_for("checked", key="new~v1")
     bench.wait_until(lambda: bench.state("new") == "succeeded")
     assert (bench.state("old"), bench.ends("old")) == ("superseded", ["superseded"])
-    saved = f"refs/workloop/salvage/{bench.show('old')['id']}/1"
+    saved = f"refs/workloop/wip/{bench.show('old')['id']}/1"
     assert bench.repository.git("show", f"{saved}:half.txt") == "half"
     loop.send(signal.SIGINT)
     assert loop.end()[0] == 0

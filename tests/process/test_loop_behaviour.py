@@ -194,7 +194,7 @@ def test_e02_work_that_was_not_handed_in_is_neither_lost_nor_done(bench: LoopBen
     ), loop.events
     assert bench.ends("unclaimed") == ["retry", "complete"]
     for key, text in (("dirty", "fixed"), ("crash", "fixed, half")):
-        assert bench.repository.git("show", f"refs/workloop/salvage/{bench.show(key)['id']}/1:thing.txt") == text
+        assert bench.repository.git("show", f"refs/workloop/wip/{bench.show(key)['id']}/1:thing.txt") == text
     off = bench.show("off")["candidate"]
     assert bench.repository.git("for-each-ref", "--contains", off) != ""
 
@@ -233,7 +233,7 @@ def test_session_that_hangs_is_an_expiry_and_what_it_left_is_saved(new_bench: Ne
     assert (code, shown["state"], shown["expiries"], shown["attempts"]) == (0, "failed", 1, 0), loop.events
     assert bench.ends("a") == ["expired"]
     assert loop.wait_for("ended", key="a")["class"] == "hung"
-    assert bench.repository.git("show", f"refs/workloop/salvage/{shown['id']}/1:thing.txt") == "half"
+    assert bench.repository.git("show", f"refs/workloop/wip/{shown['id']}/1:thing.txt") == "half"
 
 
 @pytest.mark.parametrize("manner", ["spins", "is silent"])

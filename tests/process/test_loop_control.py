@@ -63,7 +63,7 @@ def test_second_interrupt_ends_the_session_and_the_next_loop_goes_on_from_what_i
     code, _ = loop.end()
     assert (code, bench.ends("a"), bench.state("a")) == (130, ["infra"], "pending")
     assert bench.show("a")["infra"] == 1
-    saved = f"refs/workloop/salvage/{bench.show('a')['id']}/1"
+    saved = f"refs/workloop/wip/{bench.show('a')['id']}/1"
     assert bench.repository.git("show", f"{saved}:half.txt") == "half"
     assert bench.run("--once")[0] == 0
     assert bench.ends("a") == ["infra", "complete"]

@@ -16,7 +16,7 @@ from workloop.runner.workspace import WorkspaceOrder, make
 from workloop.testing.gitrepo import ScratchRepository, scratch_repository
 
 Made = tuple[Repository, Workspace, ScratchRepository]
-REF = "refs/workloop/salvage/01abc/1"
+REF = "refs/workloop/wip/01abc/1"
 
 
 @pytest.fixture

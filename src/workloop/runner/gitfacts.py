@@ -99,15 +99,18 @@ def unmerged_paths(worktree: Path) -> tuple[str, ...]:
 
 
 def dirty_paths(worktree: Path, *, untracked: bool = True, call: GitCall = PLAIN) -> tuple[str, ...]:
-    """Return what differs from HEAD in the index or the work tree; untracked means new and not ignored."""
+    """Return what differs from HEAD in the index or the work tree; untracked means new and not ignored.
+
+    Into submodules nobody looks: their own settings could name programs that git would run.
+    """
     shown = "--untracked-files=all" if untracked else "--untracked-files=no"
-    flags = ("--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=none", shown)
+    flags = ("--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty", shown)
     return tuple(entry[3:] for entry in git(worktree, "status", *flags, call=call).fields)
 
 
-def hidden_paths(worktree: Path) -> tuple[str, ...]:
+def hidden_paths(worktree: Path, *, call: GitCall = PLAIN) -> tuple[str, ...]:
     """Return the paths whose changes status does not show: assume-unchanged or skip-worktree."""
-    entries = git(worktree, "ls-files", "-v", "-z", "--full-name").fields
+    entries = git(worktree, "ls-files", "-v", "-z", "--full-name", call=call).fields
     return tuple(entry[2:] for entry in entries if entry[0].islower() or entry[0] == "S")
 
 

@@ -12,6 +12,7 @@ from workloop.domain.clock import Instant
 from workloop.domain.errors import Refusal
 
 RECORD_VERSION = 1
+WIP_REFS = "refs/workloop/wip/"
 ITEM_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -50,7 +51,7 @@ class Workspace:
     @property
     def salvage_ref(self) -> str:
         """Return the reference that holds what was saved from it."""
-        return f"refs/workloop/salvage/{self.item_id}/{self.attempt}"
+        return f"{WIP_REFS}{self.item_id}/{self.attempt}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

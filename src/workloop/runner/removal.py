@@ -4,23 +4,26 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from workloop.domain.clock import Instant
 from workloop.domain.errors import Conflict, WorkloopError
+from workloop.runner.contents import contents_of
 from workloop.runner.git import git, printables
-from workloop.runner.gitfacts import commit_of, dirty_paths, hidden_paths, reachable_from_refs, tree_of, worktrees
+from workloop.runner.gitfacts import commit_of, operation_under_way, reachable_from_refs, tree_of, worktrees
+from workloop.runner.nested import Loss, nested_losses
 from workloop.runner.registry import Workspace, WorkspaceKind, drop_record, leftovers, read_record
 from workloop.runner.repository import Repository, confined, repository_lock
-from workloop.runner.snapshot import take_snapshot
+from workloop.runner.snapshot import Snapshot, take_snapshot
 from workloop.runner.workspace import discard_worktree, require_workspace
 
 
-class Loss(NamedTuple):
-    """Something that only this folder holds."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """What only a worktree holds; `held` is the commit that has its files, `linked` says that it has submodules."""
 
-    what: str
-    paths: tuple[str, ...]
+    losses: tuple[Loss, ...]
+    held: str | None
+    linked: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,17 +37,33 @@ class GcEntry:
     removed: bool = False
 
 
-def losses(workspace: Workspace) -> tuple[Loss, ...]:
-    """Return what would be lost with an attempt's worktree; what a salvage holds exactly is not lost."""
-    require_workspace(workspace)
-    found: list[Loss] = []
-    head = commit_of(workspace.path, "HEAD")
+def losses(workspace: Workspace, outputs: tuple[str, ...] = ()) -> tuple[Loss, ...]:
+    """Return what would be lost with an attempt's worktree; what a salvage holds exactly is not lost.
+
+    Ignored files are no work; repositories among them may hold some, unless they lie in folders declared as outputs.
+    """
+    return look_into(workspace, outputs).losses
+
+
+def look_into(workspace: Workspace, outputs: tuple[str, ...]) -> Holding:
+    """Find out what only an attempt's worktree holds, and which commit holds its files."""
+    own = require_workspace(workspace)
+    contents = contents_of(workspace.path)
+    found = list(nested_losses(workspace.path, own, contents, outputs))
+    operation = operation_under_way(workspace.path)
+    if operation is not None:
+        found.append(Loss("an operation of git that is not finished", (operation,)))
+    head, held = commit_of(workspace.path, "HEAD"), None
     if head is not None and not reachable_from_refs(workspace.path, head):
         found.append(Loss("commits no reference reaches", (head,)))
-    dirty = dirty_paths(workspace.path) or hidden_paths(workspace.path)
-    if dirty and not _is_salvaged(workspace):
-        found.append(Loss("uncommitted or untracked files", printables(dirty)))
-    return tuple(found)
+    if contents.changed or contents.hidden:
+        snapshot = take_snapshot(workspace)
+        held = _holder(workspace, snapshot, needed=bool(contents.changed))
+        if held is None:
+            paths = printables(contents.changed or contents.hidden)
+            found.append(Loss("uncommitted or untracked files", paths))
+    linked = bool(contents.submodules) or (own / "modules").exists()
+    return Holding(losses=tuple(found), held=held, linked=linked)
 
 
 def remove(repository: Repository, workspace: Workspace) -> None:
@@ -58,16 +77,29 @@ def remove(repository: Repository, workspace: Workspace) -> None:
     if workspace.kind is WorkspaceKind.CHECKOUT:
         discard_checkout(repository, workspace)
         return
-    lost = losses(workspace)
-    if lost:
-        told = "; ".join(f"{loss.what}: {', '.join(loss.paths[:10])}" for loss in lost)
+    found = look_into(workspace, repository.outputs)
+    if found.losses:
+        told = "; ".join(f"{loss.what}: {', '.join(loss.paths[:10])}" for loss in found.losses)
         raise Conflict("WOULD_LOSE_WORK", f"{path} holds {told}", hint="salvage it first", path=str(path))
     with repository_lock(repository, "worktree"):
-        git(repository.path, "worktree", "remove", "--force", str(path))
+        _take_away(repository, path, found)
         listed = {Path(os.path.realpath(entry.path)) for entry in worktrees(repository.path)}
     if path in listed or os.path.lexists(path):
         raise Conflict("NOT_REMOVED", f"{path} is still there", hint="see which process works in it")
     drop_record(workspace)
+
+
+def _take_away(repository: Repository, path: Path, found: Holding) -> None:
+    """Remove a worktree without force, so that git itself looks once more whether each file is in a commit.
+
+    HEAD and the index are put on the salvage first where that holds the files. Only a tree with submodules needs force:
+    git refuses to look into it, and what it holds was looked at before.
+    """
+    if found.held is not None:
+        git(path, "update-ref", "--no-deref", "HEAD", found.held)
+        git(path, "read-tree", "--reset", found.held)
+    force = ("--force",) if found.linked else ()
+    git(repository.path, "worktree", "remove", *force, str(path))
 
 
 def discard_checkout(repository: Repository, checkout: Workspace) -> None:
@@ -105,12 +137,12 @@ def gc(
         elif workspace.path in spared or (before is not None and workspace.created >= before):
             entry = _entry(workspace, "it is recent", safe=False)
         else:
-            entry = _judged(workspace, present=one.present)
+            entry = _judged(workspace, repository.outputs, present=one.present)
         entries.append(entry if dry_run or not entry.safe else _removed(repository, entry))
     return tuple(entries)
 
 
-def _judged(workspace: Workspace, *, present: bool) -> GcEntry:
+def _judged(workspace: Workspace, outputs: tuple[str, ...], *, present: bool) -> GcEntry:
     if not present:
         return _entry(workspace, "the folder is gone already", safe=True)
     if not workspace.ready:
@@ -118,7 +150,7 @@ def _judged(workspace: Workspace, *, present: bool) -> GcEntry:
     if workspace.kind is not WorkspaceKind.ATTEMPT:
         return _entry(workspace, "the host made it for checks or a merge; it holds no work", safe=True)
     try:
-        lost = losses(workspace)
+        lost = losses(workspace, outputs)
     except WorkloopError as unknown:
         return _entry(workspace, f"what it holds cannot be told: {unknown.message}", safe=False)
     if lost:
@@ -148,13 +180,14 @@ def _size(path: Path) -> int:
     return sum(one.lstat().st_size for one in folders if os.path.lexists(one))
 
 
-def _is_salvaged(workspace: Workspace) -> bool:
+def _holder(workspace: Workspace, snapshot: Snapshot, *, needed: bool) -> str | None:
+    """Return the commit that holds exactly the files of a worktree; HEAD only where nothing says that they changed."""
+    if snapshot.skipped or snapshot.conflicts:
+        return None
+    if snapshot.unchanged and not needed:
+        return snapshot.head
     salvaged = commit_of(workspace.repo, workspace.salvage_ref)
-    if salvaged is None:
-        return False
-    snapshot = take_snapshot(workspace)
-    complete = not snapshot.skipped and not snapshot.conflicts
-    return complete and tree_of(workspace.repo, salvaged) == snapshot.tree
+    return salvaged if salvaged is not None and tree_of(workspace.repo, salvaged) == snapshot.tree else None
 
 
 def _open_folders(path: Path) -> None:

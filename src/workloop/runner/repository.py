@@ -21,12 +21,16 @@ SLUG_CHARACTERS_MAX = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """One git repository, the branch that work lands on, and the loop's state folder, which lies outside it."""
+    """One git repository, the branch that work lands on, and the loop's state folder, which lies outside it.
+
+    `outputs` are the folders that builds fill and that hold no work, by name or by path from the root.
+    """
 
     path: Path
     common_dir: Path
     state_dir: Path
     integration_branch: str
+    outputs: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from workloop.domain.errors import IntegrityFault
 from workloop.runner.git import git
 from workloop.runner.gitfacts import NO_COMMIT, commit_of, move_ref, reachable_from_refs, tree_of
-from workloop.runner.registry import Workspace
+from workloop.runner.registry import WIP_REFS, Workspace
 from workloop.runner.repository import Repository
 from workloop.runner.snapshot import Skipped, Snapshot, take_snapshot
 from workloop.runner.workspace import require_workspace
-
-SALVAGE_REFS = "refs/workloop/salvage/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +20,7 @@ class Salvage:
     files: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     conflicts: tuple[str, ...] = ()
+    operation: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +52,7 @@ def salvage(workspace: Workspace, *, reason: str) -> Salvage:
         files=snapshot.files,
         skipped=snapshot.skipped,
         conflicts=snapshot.conflicts,
+        operation=snapshot.operation,
     )
 
 
@@ -77,11 +77,11 @@ def _saved(workspace: Workspace, snapshot: Snapshot, reason: str) -> str:
 def salvages(repository: Repository) -> tuple[Salvaged, ...]:
     """List what the repository's salvage references hold."""
     shape = "--format=%(refname)%00%(objectname)%00%(contents:subject)"
-    lines = git(repository.path, "for-each-ref", shape, SALVAGE_REFS).text.splitlines()
+    lines = git(repository.path, "for-each-ref", shape, WIP_REFS).text.splitlines()
     found: list[Salvaged] = []
     for line in lines:
         ref, sha, title = line.split("\0")
-        item_id, _, attempt = ref.removeprefix(SALVAGE_REFS).rpartition("/")
+        item_id, _, attempt = ref.removeprefix(WIP_REFS).rpartition("/")
         found.append(Salvaged(ref=ref, sha=sha, item_id=item_id, attempt=int(attempt), title=title))
     return tuple(found)
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import stat
 import tempfile
 from collections.abc import Sequence
@@ -9,11 +10,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from workloop.runner.git import GitCall, git, printable, printables
-from workloop.runner.gitfacts import dirty_paths, objects_of, tree_paths, unmerged_paths
+from workloop.runner.git import GitCall, GitError, git, printable, printables
+from workloop.runner.gitfacts import (
+    dirty_paths,
+    git_dir,
+    hidden_paths,
+    objects_of,
+    operation_under_way,
+    tree_paths,
+    unmerged_paths,
+)
 from workloop.runner.registry import Workspace
 
 FILE_BYTES_MAX = 5 * 1024 * 1024
+TOTAL_BYTES_MAX = 64 * 1024 * 1024
 EXAMPLE_NAME = re.compile(r"\.(?:example|sample|template|dist)$", re.IGNORECASE)
 SECRET_NAME = re.compile(
     r"\.env(?:\..*)?|.*\.(?:pem|key|p12|pfx|jks|keystore|kdbx)|id_(?:rsa|dsa|ecdsa|ed25519)(?:\..*)?|credentials.*"
@@ -36,7 +46,10 @@ class Skipped(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """The work tree as a git tree over HEAD, without what was skipped or conflicts; `unchanged` when it is HEAD's."""
+    """The work tree as a git tree over HEAD, without what was skipped or conflicts; `unchanged` when it is HEAD's.
+
+    `operation` names a merge, rebase or other operation that is not finished there.
+    """
 
     head: str | None
     tree: str
@@ -44,6 +57,7 @@ class Snapshot:
     files: tuple[str, ...]
     skipped: tuple[Skipped, ...]
     conflicts: tuple[str, ...]
+    operation: str | None = None
 
 
 def take_snapshot(workspace: Workspace) -> Snapshot:
@@ -51,13 +65,13 @@ def take_snapshot(workspace: Workspace) -> Snapshot:
     head, head_tree = objects_of(workspace.path, "HEAD^{commit}", "HEAD^{tree}")
     conflicts = set(unmerged_paths(workspace.path))
     with tempfile.TemporaryDirectory(prefix="workloop-index-") as folder:
-        own = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
-        git(workspace.path, "read-tree", head or "--empty", call=GitCall(env=own))
-        dirty = [path for path in dirty_paths(workspace.path, call=GitCall(env=own)) if path not in conflicts]
+        call = _own_index(workspace.path, head, Path(folder) / "index")
+        dirty = [path for path in dirty_paths(workspace.path, call=call) if path not in conflicts]
         tracked = set(tree_paths(workspace.path, head)) if head and dirty else set[str]()
         reasons = {path: _why_skip(workspace.path, path, is_tracked=path in tracked) for path in dirty}
+        reasons |= _too_much(workspace.path, [path for path in dirty if reasons[path] is None])
         taken = [path for path in dirty if reasons[path] is None]
-        tree = head_tree if head_tree and not taken else _write_tree(workspace, taken, GitCall(env=own))
+        tree = head_tree if head_tree and not taken else _write_tree(workspace, taken, call)
     skipped = tuple(Skipped(printable(path), reason) for path, reason in sorted(reasons.items()) if reason)
     return Snapshot(
         head=head,
@@ -66,7 +80,43 @@ def take_snapshot(workspace: Workspace) -> Snapshot:
         files=printables(taken),
         skipped=skipped,
         conflicts=printables(tuple(conflicts)),
+        operation=operation_under_way(workspace.path),
     )
+
+
+def _own_index(worktree: Path, head: str | None, index: Path) -> GitCall:
+    """Make an index of HEAD's files; the worktree's own one is copied first for what it knows of unchanged files."""
+    call = GitCall(env={"GIT_INDEX_FILE": str(index)})
+    if head is None:
+        git(worktree, "read-tree", "--empty", call=call)
+        return call
+    try:
+        shutil.copy2(git_dir(worktree) / "index", index)  # with its time: by it git finds files changed in that moment
+        git(worktree, "read-tree", "--reset", head, call=call)
+        _reveal(worktree, call)
+    except (OSError, GitError):
+        index.unlink(missing_ok=True)
+        git(worktree, "read-tree", head, call=call)
+    return call
+
+
+def _reveal(worktree: Path, call: GitCall) -> None:
+    """Take away the flags by which a file that is there could hide its changes."""
+    hidden = [path for path in hidden_paths(worktree, call=call) if os.path.lexists(worktree / path)]
+    names = b"".join(os.fsencode(path) + b"\0" for path in hidden)
+    for flag in ("--no-assume-unchanged", "--no-skip-worktree") if hidden else ():
+        git(worktree, "update-index", flag, "-z", "--stdin", call=replace(call, stdin=names))
+
+
+def _too_much(root: Path, paths: Sequence[str]) -> dict[str, str | None]:
+    """Return the biggest files, by which the rest would be more than is saved in all."""
+    sizes = sorted((os.lstat(root / path).st_size, path) for path in paths if os.path.lexists(root / path))
+    total, over = 0, dict[str, str | None]()
+    for size, path in sizes:
+        total += size
+        if total > TOTAL_BYTES_MAX:
+            over[path] = f"the files are larger than {TOTAL_BYTES_MAX // 1024 // 1024} MiB in all"
+    return over
 
 
 def _write_tree(workspace: Workspace, taken: Sequence[str], call: GitCall) -> str:

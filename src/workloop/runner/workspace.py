@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from workloop.domain.clock import Instant
 from workloop.domain.errors import Conflict, Refusal
+from workloop.runner.foreign import programs_named
 from workloop.runner.git import ANY_FAILURE, git
 from workloop.runner.gitfacts import (
     HEADS,
@@ -99,6 +100,14 @@ def require_workspace(workspace: Workspace) -> Path:
         raise _misplaced(workspace, f"it uses {own}, which is not a worktree's own directory")
     if Path(os.fsdecode(backlink.read_bytes()).strip()) != workspace.path / ".git":
         raise _misplaced(workspace, f"it uses the directory of another worktree, {own}")
+    planted = programs_named(own / "config.worktree") - programs_named(found.common / "config.worktree")
+    if planted:
+        raise Refusal(
+            "WORKSPACE_SETTINGS",
+            f"settings of {workspace.path} would make git run something: {', '.join(sorted(planted))[:200]}",
+            hint=f"nothing was done there; see {own / 'config.worktree'}",
+            path=str(workspace.path),
+        )
     return own
 
 

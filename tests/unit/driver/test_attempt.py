@@ -181,5 +181,5 @@ async def test_lost_claim_is_left_alone_and_its_work_is_saved_on_the_side(bench:
     bench.play(loses)
     await bench.attempt()
     assert bench.show()["state"] == "cancelled"
-    saved = bench.repository.git("for-each-ref", "--format=%(refname)", "refs/workloop/salvage/")
+    saved = bench.repository.git("for-each-ref", "--format=%(refname)", "refs/workloop/wip/")
     assert bench.repository.git("show", f"{saved}:half.txt") == "half"

@@ -104,7 +104,7 @@ async def test_tree_that_nobody_will_resume_any_more_is_removed_by_the_upkeep(be
     bench.client("cancel", key="a", reason="not any more")
     sweep(bench.project)
     assert not tree.exists()
-    assert bench.repository.git("for-each-ref", "refs/workloop/salvage/") != ""
+    assert bench.repository.git("for-each-ref", "refs/workloop/wip/") != ""
     assert list(tree.parent.iterdir()) == []
 
 
@@ -114,7 +114,7 @@ async def test_agent_that_cannot_resume_leaves_no_tree_behind(bench: AttemptBenc
     await bench.attempt(harness=PlayedHarness(capabilities=Capabilities()))
     assert "resume_path" not in bench.reports()[0]
     assert not bench.requests[0].cwd.exists()
-    assert bench.repository.git("for-each-ref", "refs/workloop/salvage/") != ""
+    assert bench.repository.git("for-each-ref", "refs/workloop/wip/") != ""
 
 
 async def test_conversation_that_is_gone_after_the_reset_is_begun_anew(bench: AttemptBench) -> None:
