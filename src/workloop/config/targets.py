@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workloop.config.hours import ActiveHours, read_hours
+from workloop.config.lanes import LaneConfig, read_lanes
 from workloop.config.names import check_name
 from workloop.config.paths import absolute, read_path
 from workloop.config.trackers import TrackerConfig, read_tracker
@@ -27,6 +28,7 @@ class TargetConfig:
     sessions_max: int | None = None
     paused: str = ""
     tracker: TrackerConfig | None = None
+    lanes: Mapping[str, LaneConfig] = field(default_factory=dict[str, LaneConfig])
 
 
 def read_targets(value: Json, base: Path) -> dict[str, TargetConfig]:
@@ -59,6 +61,7 @@ def read_target(value: Json, path: str, base: Path) -> TargetConfig:
         sessions_max=reader.whole("sessions_max", default=0, lowest=0, highest=SESSIONS_MAX) or None,
         paused=reader.text("paused"),
         tracker=read_tracker(reader.take("tracker"), reader.at("tracker"), work_dir),
+        lanes=read_lanes(reader.take("lane"), reader.at("lane")),
     )
     reader.done()
     return target

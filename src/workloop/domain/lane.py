@@ -9,6 +9,18 @@ from workloop.domain.clock import Instant
 from workloop.domain.errors import Conflict
 from workloop.domain.ids import CampaignId, Fence, ItemId
 
+HOST_MARK: Final = "host:"
+"""What begins the name of the one resource that only a lane's own loop, or a person, acknowledges as cleaned."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneKeeper:
+    """Which lanes a loop keeps: their names, its mark in their grants, and those that it hands out to nobody now."""
+
+    mark: str
+    names: frozenset[str] = frozenset()
+    shut: frozenset[str] = frozenset()
+
 
 class LaneState(StrEnum):
     """Where a lane stands between two owners."""
@@ -66,6 +78,11 @@ def lane_move(state: LaneState, move: str, name: str) -> LaneState:
 def left_over(grant: LaneGrant) -> tuple[str, ...]:
     """Return the recorded resources that nobody has acknowledged as cleaned."""
     return tuple(resource for resource in grant.resources if resource not in grant.cleaned)
+
+
+def own_doing(resources: Iterable[str]) -> list[str]:
+    """Return the resources without a loop's mark: those that whoever holds the lane opened."""
+    return [resource for resource in resources if not resource.startswith(HOST_MARK)]
 
 
 def not_recorded(grant: LaneGrant, named: Iterable[str]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from workloop.domain.transitions import Move, next_state
 from workloop.store.port import Reading, Store, Writing
 
 if TYPE_CHECKING:
+    from workloop.domain.lane import LaneKeeper
     from workloop.domain.progress import BrakePolicy
 
 
@@ -44,7 +45,7 @@ class Queue:
     """One campaign in one store, as every use case sees it.
 
     With a brake, an item whose claim ends is held back or parked in the same transaction, so that nobody can take it up
-    in between.
+    in between. With a keeper, a claim takes its lane along or is not made.
     """
 
     store: Store
@@ -53,6 +54,7 @@ class Queue:
     probe: OutcomeProbe | None = None
     witness: Witness | None = None
     brake: "BrakePolicy | None" = None
+    keeper: "LaneKeeper | None" = None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -91,7 +91,7 @@ def take(call: Call, wish: ClaimWish, item: Item, executor: str) -> ClaimAnswer:
     )
     call.tx.claim_insert(made)
     if call.queue.keeper is not None:
-        from workloop.service.lanes import take_along
+        from workloop.service.granting import take_along
 
         take_along(call, claimed, made, call.queue.keeper)
     return describe(call.tx, claimed, made)
@@ -183,7 +183,7 @@ def first_fitting(call: Call, wish: ClaimWish, executor: str) -> Item | None:
     """
     if not call.campaign.settings.lanes:
         return first_of_all(call, wish, executor)
-    from workloop.service.lanes import out_of_reach
+    from workloop.service.granting import out_of_reach
 
     taken = out_of_reach(call)
     found = first_of_all(call, wish, executor, taken)

@@ -4,14 +4,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypedDict
 
-from workloop.domain.clock import to_text
-from workloop.domain.errors import BadRequest, Conflict, Forbidden, NotFound
+from workloop.domain.errors import BadRequest, Conflict, Forbidden
 from workloop.domain.grants import Grant
 from workloop.domain.item import Item
-from workloop.domain.lane import Lane, LaneGrant, LaneState, lane_move, left_over, not_recorded
+from workloop.domain.lane import (
+    HOST_MARK,
+    Lane,
+    LaneGrant,
+    LaneState,
+    lane_move,
+    left_over,
+    not_recorded,
+    own_doing,
+)
 from workloop.service.call import Call, contract_of
 from workloop.service.claiming import expire
 from workloop.service.ending import owned
+from workloop.service.granting import busy, grant_to, require_lane
 
 
 class LaneAnswer(TypedDict):
@@ -33,25 +42,7 @@ def acquire(call: Call, token: str, name: str) -> LaneAnswer:
         return describe(call, lane)
     if lane.state is not LaneState.FREE:
         raise busy(call, lane)
-    held = replace(lane, state=lane_move(lane.state, "acquire", lane.name), grant=lane.grant + 1)
-    held = replace(held, item_id=item.id, fence=claim.fence)
-    call.tx.lane_update(lane, held)
-    call.tx.grant_insert(
-        LaneGrant(
-            campaign_id=lane.campaign_id,
-            lane=lane.name,
-            grant=held.grant,
-            item_id=item.id,
-            fence=claim.fence,
-            granted_at=call.now,
-            ended_at=None,
-            checkout_root="",
-            checkout_sha="",
-            resources=(),
-            cleaned=(),
-        )
-    )
-    return describe(call, held)
+    return describe(call, grant_to(call, lane, item, claim))
 
 
 def require_wanted(call: Call, item: Item, name: str) -> str:
@@ -64,27 +55,6 @@ def require_wanted(call: Call, item: Item, name: str) -> str:
             hint="work without it, or ask for it in the contract",
         )
     return wanted
-
-
-def busy(call: Call, lane: Lane) -> Conflict:
-    """Build the refusal of a lane that is held or dirty, naming its owner or what it left."""
-    grant = call.tx.grant_get(lane.campaign_id, lane.name, lane.grant)
-    if lane.state is LaneState.DIRTY:
-        left = list(left_over(grant)) if grant is not None else []
-        return Conflict(
-            "LANE_DIRTY",
-            f"lane {lane.name!r} was left with: {', '.join(left)}",
-            hint="close what is listed, then acknowledge it with lane_clean",
-            resources=left,
-        )
-    owner = call.item(lane.item_id) if lane.item_id is not None else None
-    until = to_text(owner.lease_until) if owner is not None and owner.lease_until is not None else ""
-    return Conflict(
-        "LANE_BUSY",
-        f"lane {lane.name!r} is held by {owner.key if owner else 'nobody'} until {until or 'it settles'}",
-        hint="do other work first, then try again",
-        retryable=True,
-    )
 
 
 def held_by(call: Call, token: str, name: str) -> tuple[Lane, LaneGrant]:
@@ -100,6 +70,8 @@ def held_by(call: Call, token: str, name: str) -> tuple[Lane, LaneGrant]:
 def record(call: Call, token: str, name: str, resources: Sequence[str], checkout: tuple[str, str]) -> LaneAnswer:
     """Write down what a claim opened in its lane, and which checkout (root, SHA) it serves."""
     lane, grant = held_by(call, token, name)
+    if not call.actor.host and any(resource.startswith(HOST_MARK) for resource in resources):
+        raise host_only(lane)
     root, sha = checkout
     joined = tuple(dict.fromkeys((*grant.resources, *resources)))
     call.tx.grant_update(
@@ -117,6 +89,8 @@ def record(call: Call, token: str, name: str, resources: Sequence[str], checkout
 def clean(call: Call, token: str, name: str, resources: Sequence[str]) -> LaneAnswer:
     """Acknowledge that recorded resources are closed; others are out of reach. A dirty lane is free after the last."""
     lane, grant = cleanable(call, token, name)
+    if token and not call.actor.host and any(resource.startswith(HOST_MARK) for resource in resources):
+        raise host_only(lane)
     strange = not_recorded(grant, resources)
     if strange:
         raise BadRequest(
@@ -132,6 +106,15 @@ def clean(call: Call, token: str, name: str, resources: Sequence[str]) -> LaneAn
         call.tx.lane_update(lane, free)
         return describe(call, free)
     return describe(call, lane)
+
+
+def host_only(lane: Lane) -> Forbidden:
+    """Build the refusal of a word that only a lane's own loop may say."""
+    return Forbidden(
+        "HOST_ONLY",
+        f"what begins with {HOST_MARK} in lane {lane.name!r} is its loop's to record and to acknowledge",
+        hint="leave it out; the loop cleans the lane after your claim",
+    )
 
 
 def cleanable(call: Call, token: str, name: str) -> tuple[Lane, LaneGrant]:
@@ -161,15 +144,6 @@ def release_lane(call: Call, token: str, name: str) -> LaneAnswer:
     return describe(call, freed)
 
 
-def require_lane(call: Call, name: str) -> Lane:
-    """Return a lane by name; raises NotFound listing the campaign's lanes."""
-    lane = call.tx.lane_get(call.campaign.id, name)
-    if lane is None:
-        known = ", ".join(lane.name for lane in call.tx.lanes(call.campaign.id)) or "none"
-        raise NotFound("LANE_UNKNOWN", f"no lane {name!r}", hint=f"the campaign's lanes: {known}")
-    return lane
-
-
 def describe(call: Call, lane: Lane) -> LaneAnswer:
     """Write a lane's answer."""
     grant = call.tx.grant_get(lane.campaign_id, lane.name, lane.grant)
@@ -177,5 +151,5 @@ def describe(call: Call, lane: Lane) -> LaneAnswer:
         "lane": lane.name,
         "state": lane.state.value,
         "grant": lane.grant,
-        "resources": list(left_over(grant)) if grant is not None else [],
+        "resources": own_doing(left_over(grant)) if grant is not None else [],
     }

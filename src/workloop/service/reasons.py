@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from workloop.domain.campaign import CampaignState, paused
+from workloop.domain.campaign import Campaign, CampaignState, paused
 from workloop.domain.clock import to_text
 from workloop.domain.grants import Actor
 from workloop.domain.item import Item, State
+from workloop.domain.lane import LaneState
 from workloop.domain.lease import effective_state, expired
 from workloop.domain.rank import wait_bound_us
 from workloop.service.call import Queue, contract_of, require_campaign
@@ -149,10 +150,21 @@ def campaign_reasons(tx: Reading, item: Item, slug: str) -> list[Reason]:
     lapsed = {lapsed.id for lapsed in tx.items_expired(campaign.id, tx.now, len(slots) + 1)}
     if slots and all(slot.item_id is not None and slot.item_id not in lapsed for slot in slots):
         reasons.append(reason("SLOTS_FULL", f"all {len(slots)} slots are taken", "wait for a settle, or add slots"))
+    reasons += lane_reasons(tx, campaign, item)
     cap = campaign.settings.candidates_max
     if item.root_id is None and tx.candidates_open(campaign.id, cap) >= cap:
         reasons.append(reason("CANDIDATES_FULL", f"{cap} results wait for verification", "verify them first"))
     return reasons
+
+
+def lane_reasons(tx: Reading, campaign: Campaign, item: Item) -> list[Reason]:
+    """Return what keeps the lane from an item that asks for one."""
+    wanted = contract_of(tx, item).lane if campaign.settings.lanes else None
+    lane = tx.lane_get(campaign.id, wanted) if wanted is not None else None
+    if lane is None or lane.state is LaneState.FREE:
+        return []
+    unblock = "wait for its owner" if lane.state is LaneState.HELD else "its loop cleans it, or lane_clean does"
+    return [reason("LANE", lane_note(tx, campaign, lane.name), unblock)]
 
 
 def last_words(tx: Reading, item: Item) -> str:

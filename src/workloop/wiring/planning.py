@@ -10,6 +10,7 @@ from anyio.abc import TaskStatus
 
 from workloop.config import ActiveHours, DriverConfig, Place, Settings, TargetSettings
 from workloop.config.harnesses import ACCOUNT, TIER_DEFAULT
+from workloop.config.lanes import LaneConfig
 from workloop.domain.clock import seconds_us
 from workloop.domain.gate import GateKey
 from workloop.domain.grants import Actor
@@ -30,6 +31,7 @@ from workloop.runner.watch import SessionLimits
 from workloop.service.call import Queue
 from workloop.store.system import SystemClock, SystemIds
 from workloop.wiring.harnesses import make_harnesses, session_environment
+from workloop.wiring.lanes import lanes_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,7 @@ class Aim:
     hours: ActiveHours | None = None
     sessions_max: int | None = None
     paused: str = ""
+    lanes: Mapping[str, LaneConfig] = field(default_factory=dict[str, LaneConfig])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +82,7 @@ def plan_of(settings: Settings, options: LoopOptions, queues: Sequence[Queue], t
             hours=target.config.active_hours or loop.active_hours,
             sessions_max=target.config.sessions_max or loop.sessions_max_target,
             paused=target.config.paused,
+            lanes=target.config.lanes,
         )
         for target, queue in zip(settings.targets, queues, strict=True)
     ]
@@ -161,7 +165,7 @@ def make_project(plan: Plan, aim: Aim, tell: Tell) -> Project:
         """Say which target something is about, where there are several."""
         tell(kind, {"target": aim.target.name, **facts} if several else facts)
 
-    return Project(
+    made = Project(
         queue=aim.target.queue,
         workshop=GitShop(repository),
         folder=aim.folder,
@@ -172,6 +176,7 @@ def make_project(plan: Plan, aim: Aim, tell: Tell) -> Project:
         check_environment=dict(plan.environment),
         brake=BrakePolicy(waits_us=tuple(seconds_us(wait) for wait in plan.config.fruitless_waits)),
     )
+    return replace(made, lanes=lanes_of(made, aim.lanes, plan.environment))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from workloop.driver.attempt.concluding import conclude, queue_of, release_infra
 from workloop.driver.attempt.hints import Hint, hint_notes, last_hint
 from workloop.driver.attempt.holding import Held, Lease
 from workloop.driver.attempt.insisting import insist, settled
+from workloop.driver.attempt.laning import in_lane
 from workloop.driver.attempt.outcomes import HOST_ADVICE, EndClass
 from workloop.driver.attempt.phases import ended_well, kit_for, phases_of, seam_hindrance
 from workloop.driver.attempt.starting import Ended, Scene, Turn
@@ -59,7 +60,8 @@ async def build(project: Project, kit: SessionKit, lease: Lease) -> None:
     tree = tree_of(lease)
     kept: Hint | None = None
     try:
-        kept = await share_out(project, kit, lease, before)
+        async with in_lane(project, lease, tree.path, witness_of(lease).since) as ready:
+            kept = await share_out(project, kit, lease, before) if ready else None
     finally:
         await run_sync(put_away, project, held, tree, keep=kept is not None and kept.path == str(tree.path))
 

@@ -86,7 +86,7 @@ class Lease:
     """A claim's life: `stop` ends the session under it, `lost` says that the item is no longer ours.
 
     While `ending`, the loop itself is closing the claim, and its end is no news. `sessions` are those that were run
-    under it; `witness` says what the host saw of them when the claim ends.
+    under it; `witness` says what the host saw of them when the claim ends. `environment` is what they see of its lane.
     """
 
     held: Held
@@ -96,6 +96,7 @@ class Lease:
     ending: bool = False
     sessions: list[tuple[SessionFacts, SessionReport]] = field(default_factory=list[tuple[SessionFacts, SessionReport]])
     witness: AttemptWitness | None = None
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def lose(self, reason: str) -> None:
         """Stop everything under the claim at once."""

@@ -1,6 +1,7 @@
 """How an item of a queue of ours is claimed for a session that does not exist yet, and seen through to its end."""
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from workloop.domain.errors import StoreUnavailable
@@ -34,7 +35,8 @@ async def take(desk: Desk, work: Work) -> Held | None:
         "executor": session_id,
         "request_id": session_id,
     }
-    answer: dict[str, Any] = await run_sync(perform, project.queue, project.host, "claim", arguments)
+    queue = project.queue if project.lanes is None else replace(project.queue, keeper=project.lanes.keeper)
+    answer: dict[str, Any] = await run_sync(perform, queue, project.host, "claim", arguments)
     if answer["item"] is None:
         return None
     held = Held.from_answer(answer, session_id)

@@ -19,6 +19,7 @@ from workloop.driver.seam import run_sync
 from workloop.driver.turn.attending import attend, take
 from workloop.driver.turn.desk import Desk, LoopParts, Work
 from workloop.driver.turn.keeping import land_when_due, tend_when_due
+from workloop.driver.turn.lanekeeping import keep_lanes
 from workloop.driver.turn.probing import probe
 from workloop.driver.turn.remedying import heed_answers
 from workloop.driver.turn.selfclaiming import attend_own
@@ -153,6 +154,8 @@ class Loop:
         for site in self.parts.sites:
             if site.landings is not None:
                 site.landings.stop.set()
+            if site.project is not None and site.project.lanes is not None:
+                site.project.lanes.halt()
         for work in self.desk.live.values():
             work.end(OPERATOR_STOP)
 
@@ -174,6 +177,7 @@ class Loop:
         for site in self.parts.sites:
             await self.tend(site)
             land_when_due(self.desk, site, attempts)
+            await keep_lanes(self.desk, site, attempts)
         await heed_answers(self.desk)
         while True:
             decision = decide(self.snapshot())
@@ -229,7 +233,7 @@ class Loop:
             spent=self.parts.spent(),
             ends_at=self.ends_at,
             once=options.once,
-            busy=any(site.landing for site in self.parts.sites),
+            busy=any(site.landing or site.cleaning for site in self.parts.sites),
             worked=desk.attended > 0,
         )
 
@@ -358,6 +362,7 @@ class Loop:
         if not self.host_free():
             seconds = min(seconds, HOST_SECONDS)
         waits = [site.look_at - anyio.current_time() for site in self.parts.sites if site.failed is not None]
+        waits += [site.lanes_due for site in self.parts.sites if site.cleaning]
         return min([seconds, *(max(RETRY_SECONDS, wait) for wait in waits)])
 
     def report(self) -> LoopReport:

@@ -121,11 +121,24 @@ class Site:
         assert self.project is not None
         if self.landings is not None and not self.landing:
             self.landings.collect()
+        if self.project.lanes is not None:
+            self.project.lanes.collect()
         looked = poll(self.project.queue)
         if self.pace.fruitless or self.faults:
             self.look_outside()
         self.seen_event = EventId(looked.version)
         return looked
+
+    @property
+    def cleaning(self) -> bool:
+        """Tell whether a lane is being cleaned, or is going to be."""
+        return self.project is not None and self.project.lanes is not None and self.project.lanes.busy
+
+    @property
+    def lanes_due(self) -> float:
+        """Return in how many seconds a lane is to be cleaned at the earliest."""
+        assert self.project is not None
+        return self.project.lanes.due_in() if self.project.lanes is not None else POLL_SECONDS
 
     def look_outside(self) -> None:
         """Go on at once after somebody else than this loop's own sessions changed something."""

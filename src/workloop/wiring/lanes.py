@@ -1,0 +1,41 @@
+"""How a project's lanes are put together: the operator's commands, and the ports that this host has for them."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from workloop.config import state_home
+from workloop.config.lanes import LaneConfig
+from workloop.driver.lanes.lanes import Lanes
+from workloop.driver.project import Project
+from workloop.runner.lanes import LaneRunner
+from workloop.store.journal.ports import FileHostPorts, PortOwner
+
+PORTS_NAME: Final = "host-ports"
+FOLDER_NAME: Final = "lanes"
+
+
+def lanes_of(project: Project, configs: Mapping[str, LaneConfig], environment: Mapping[str, str]) -> Lanes | None:
+    """Return the lanes that a loop keeps in a project; None when its settings name none."""
+    if not configs:
+        return None
+    ports = host_ports(environment)
+
+    def port(lane: str, name: str, wanted: int) -> int:
+        """Return the port of one of this project's lanes."""
+        return ports.take(PortOwner(folder=str(project.folder), use=f"lane {lane}, {name}"), wanted)
+
+    folder = project.folder / FOLDER_NAME
+    return Lanes(
+        queue=project.queue,
+        host=project.host,
+        machine=LaneRunner(folder=folder, ports=port, environment=environment),
+        configs=configs,
+        place=project.place,
+        clock=project.clock,
+        tell=project.tell,
+    )
+
+
+def host_ports(environment: Mapping[str, str]) -> FileHostPorts:
+    """Return the ports that all loops of this user share on this host."""
+    return FileHostPorts(state_home(environment) / PORTS_NAME)
