@@ -7,6 +7,7 @@ WorkloopError
 │   ├── Conflict            the state of things forbids it
 │   │   └── LeaseLost           a stale claim; the holder must stop writing
 │   ├── EvidenceRejected    the proof is missing, stale or not durable
+│   ├── BudgetSpent         a ceiling on spending has no room left
 │   └── Forbidden           the credential may not do this
 └── Fault               the outside failed; may be tried again when retryable
     ├── StoreUnavailable    busy, full, read-only or gone
@@ -88,6 +89,12 @@ class EvidenceRejected(Refusal):
     """The claim is still yours, but what you brought does not prove the outcome."""
 
     kind = "evidence"
+
+
+class BudgetSpent(Refusal):
+    """A ceiling on what may be spent leaves no room; nothing was spent."""
+
+    kind = "budget"
 
 
 class Forbidden(Refusal):

@@ -14,11 +14,12 @@ from workloop.domain.poll import Poll
 from workloop.driver.report import LoopEndReason
 from workloop.driver.scheduling.blocks import Block, Code, blocks, gated
 from workloop.driver.scheduling.scheduler import Decision, Probe, Reason, Start, Stop, Wait, decide
-from workloop.driver.scheduling.situation import GateView, Halt, Snapshot, Standing, TargetView
+from workloop.driver.scheduling.situation import GateView, Halt, Snapshot, Spent, Standing, TargetView
 
 NOW = Instant(1_000_000)
 CLAUDE = GateKey(harness="claude", account="", tier="")
 CODEX = GateKey(harness="codex", account="", tier="")
+SPENT = Spent(sentence="budget.run.tokens has no room left", unblock="raise budget.run.tokens")
 
 
 def at(seconds: float) -> Instant:
@@ -69,6 +70,7 @@ IN_THE_WAY: dict[Code, dict[str, Any]] = {
     Code.TARGET_FULL: {"sessions_max": 2, "live": 2},
     Code.LIMITED: {"gates": (CODEX,)},
     Code.STOPPED: {"gates": ()},
+    Code.BUDGET_SPENT: {"spent": Spent(sentence="nothing is left", unblock="raise it", until=at(900))},
 }
 SHUT = (limited(CODEX, until=at(30)),)
 
@@ -188,7 +190,7 @@ def test_sessions_that_have_not_claimed_yet_are_not_started_twice() -> None:
 ENDS: list[tuple[dict[str, Any], LoopEndReason, dict[str, Any]]] = [
     ({"asked_to_end": "a STOP file"}, LoopEndReason.STOPPED, {"live": 1}),
     ({"ends_at": NOW}, LoopEndReason.BUDGET, {"live": 1}),
-    ({"spent": "the day's tokens are spent"}, LoopEndReason.BUDGET, {}),
+    ({"spent": SPENT}, LoopEndReason.BUDGET, {}),
     ({"sessions_left": 0}, LoopEndReason.SESSIONS, {}),
 ]
 
@@ -201,7 +203,7 @@ def test_a_ceiling_ends_the_run(fields: dict[str, Any], why: LoopEndReason, busy
     assert action.detail
 
 
-@pytest.mark.parametrize("fields", [{"spent": "tokens"}, {"sessions_left": 0}])
+@pytest.mark.parametrize("fields", [{"spent": SPENT}, {"sessions_left": 0}])
 def test_what_is_under_way_may_still_give_back_what_it_was_counted_for(fields: dict[str, Any]) -> None:
     assert decide(seen(live=1, **fields)).action == Wait()
     assert decide(seen(busy=True, **fields)).action == Wait()

@@ -45,6 +45,8 @@ class Block:
 
 def usable(view: GateView, now: Instant) -> bool:
     """Tell whether a session may pass a gate; past a limit's end the first one shows whether it is over."""
+    if view.spent is not None:
+        return False
     match view.standing:
         case Standing.OPEN:
             return True
@@ -56,6 +58,8 @@ def usable(view: GateView, now: Instant) -> bool:
 
 def opens(view: GateView, now: Instant) -> Instant | None:
     """Return when a session may pass a gate, or a probe may try one that named no end; None when a person must act."""
+    if view.spent is not None:
+        return view.spent.until
     if usable(view, now) or view.standing is Standing.PROBING:
         return now
     if view.standing is Standing.STOPPED:
@@ -73,6 +77,7 @@ def blocks(target: TargetView, seen: Snapshot) -> tuple[Block, ...]:
         outside_hours(target, seen.now),
         halted(target.back_off, seen.now, Code.BACKED_OFF, "answer its open questions, or change something in it"),
         idle(target),
+        spent(target),
         full(target),
         gated(target, seen),
     )
@@ -144,6 +149,14 @@ def idle(target: TargetView) -> Block | None:
     return None
 
 
+def spent(target: TargetView) -> Block | None:
+    """Say that a ceiling of its own leaves no room for a session."""
+    if target.spent is None:
+        return None
+    said = target.spent
+    return Block(code=Code.BUDGET_SPENT, sentence=said.sentence, unblock=said.unblock, until=said.until)
+
+
 def full(target: TargetView) -> Block | None:
     """Say that a target has all the sessions it may have."""
     if target.sessions_max is None or target.live < target.sessions_max:
@@ -167,18 +180,29 @@ def gated(target: TargetView, seen: Snapshot) -> Block | None:
         code=code_of(first),
         sentence="; ".join(told(view) for view in views),
         unblock=lift(first),
-        until=first.until if first.standing is Standing.LIMITED else None,
+        until=lifted_at(first),
     )
+
+
+def lifted_at(view: GateView) -> Instant | None:
+    """Return when a gate that may not be passed opens by itself."""
+    if view.spent is not None:
+        return view.spent.until
+    return view.until if view.standing is Standing.LIMITED else None
 
 
 def rank(view: GateView) -> int:
     """Order gates by how soon one may hope for them."""
+    if view.spent is not None:
+        return len(Standing) - (view.spent.until is not None)
     order = (Standing.OPEN, Standing.PROBING, Standing.LIMITED, Standing.STOPPED)
     return order.index(view.standing)
 
 
 def code_of(view: GateView) -> Code:
     """Return why a gate that may not be passed is shut."""
+    if view.spent is not None:
+        return Code.BUDGET_SPENT
     match view.standing:
         case Standing.STOPPED:
             return Code.STOPPED
@@ -191,6 +215,8 @@ def code_of(view: GateView) -> Code:
 def told(view: GateView) -> str:
     """Say how a gate stands."""
     name = gate_name(view.key)
+    if view.spent is not None:
+        return f"{name} may not spend more: {view.spent.sentence}"
     match view.standing:
         case Standing.STOPPED:
             return f"{name} is stopped: {view.remedy}"
@@ -203,6 +229,8 @@ def told(view: GateView) -> str:
 
 def lift(view: GateView) -> str:
     """Say what would open a gate."""
+    if view.spent is not None:
+        return view.spent.unblock
     match view.standing:
         case Standing.STOPPED:
             return f"{view.remedy}, then answer the question about {gate_name(view.key)}"

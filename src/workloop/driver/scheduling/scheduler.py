@@ -7,6 +7,7 @@ stays eligible waits for at most one session of each other target, N - 1 of them
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import Final
 
 from workloop.domain.clock import Instant, to_text
 from workloop.domain.gate import GateKey
@@ -117,8 +118,9 @@ def closure(seen: Snapshot) -> Reason | None:
         return loop_reason(Code.ENDING, seen.asked_to_end, "start it again")
     if seen.ends_at is not None and seen.ends_at <= seen.now:
         return loop_reason(Code.TIME_SPENT, f"the run was to end at {to_text(seen.ends_at)}", "give it more time")
-    if seen.spent:
-        return loop_reason(Code.BUDGET_SPENT, seen.spent, "raise that budget")
+    if seen.spent is not None:
+        said = seen.spent
+        return Reason(about="", code=Code.BUDGET_SPENT, sentence=said.sentence, unblock=said.unblock, until=said.until)
     if seen.sessions_left is not None and seen.sessions_left <= 0:
         return loop_reason(Code.SESSIONS_SPENT, "all sessions of this run are spent", "raise the number of sessions")
     if seen.live >= seen.sessions_max:
@@ -145,7 +147,7 @@ def ended(
             return Stop(reason=LoopEndReason.STOPPED, detail=closed.sentence)
         if closed.code is Code.TIME_SPENT:
             return Stop(reason=LoopEndReason.BUDGET, detail=closed.sentence)
-        if closed.code is Code.BUDGET_SPENT and seen.idle:
+        if closed.code is Code.BUDGET_SPENT and seen.idle and not comes_back(closed.until, seen):
             return Stop(reason=LoopEndReason.BUDGET, detail=closed.sentence)
         if closed.code is Code.SESSIONS_SPENT and seen.idle:
             return Stop(reason=LoopEndReason.SESSIONS, detail=closed.sentence)
@@ -154,13 +156,36 @@ def ended(
         return None
     if seen.once:
         return drained(seen, found)
-    return hopeless(seen)
+    return hopeless(seen) or broke(seen, found)
+
+
+def comes_back(until: Instant | None, seen: Snapshot) -> bool:
+    """Tell whether a ceiling resets while the run still lasts; one that ends by itself does not wait for it."""
+    return until is not None and not seen.once and (seen.ends_at is None or until < seen.ends_at)
+
+
+def broke(seen: Snapshot, found: dict[str, tuple[Block, ...]]) -> Stop | None:
+    """Stop when ceilings that only a person lifts keep every target from its next session."""
+    said: list[str] = []
+    for name, several in found.items():
+        block = next((block for block in several if block.code is Code.BUDGET_SPENT), None)
+        if block is None or comes_back(block.until, seen):
+            return None
+        said.append(f"{name}: {block.sentence}")
+    return Stop(reason=LoopEndReason.BUDGET, detail="; ".join(said)) if said else None
+
+
+DRAINED_BY: Final = {
+    Code.LIMITED: LoopEndReason.LIMITED,
+    Code.STOPPED: LoopEndReason.HARNESS,
+    Code.BUDGET_SPENT: LoopEndReason.BUDGET,
+}
 
 
 def drained(seen: Snapshot, found: dict[str, tuple[Block, ...]]) -> Stop:
     """Say why a run that was to end by itself ends."""
     every = [(name, block) for name, several in found.items() for block in several]
-    for code, reason in ((Code.LIMITED, LoopEndReason.LIMITED), (Code.STOPPED, LoopEndReason.HARNESS)):
+    for code, reason in DRAINED_BY.items():
         said = [f"{name}: {block.sentence}" for name, block in every if block.code is code]
         if said:
             return Stop(reason=reason, detail="; ".join(said))
@@ -204,7 +229,7 @@ def due_probe(seen: Snapshot, found: dict[str, tuple[Block, ...]]) -> Probe | No
             continue
         for view in (seen.gate(key) for key in target.gates):
             due = view.standing is Standing.LIMITED and view.probe_at is not None and view.probe_at <= seen.now
-            if due and (view.key.harness, view.key.account) not in tried:
+            if due and view.spent is None and (view.key.harness, view.key.account) not in tried:
                 return Probe(gate=view.by or view.key, target=target.name)
     return None
 
@@ -242,5 +267,6 @@ def wake(seen: Snapshot, found: dict[str, tuple[Block, ...]]) -> Instant | None:
     times += [target.looked.next_wake for target in seen.targets if target.looked is not None]
     times += [seen.gate(key).probe_at for target in seen.targets for key in target.gates]
     times += [view.until for view in seen.gates]
+    times += [seen.spent.until] if seen.spent is not None else []
     times.append(seen.ends_at)
     return min((at for at in times if at is not None and at > seen.now), default=None)

@@ -18,12 +18,25 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """A ceiling on spending that leaves no room for a session: which one, what would lift it, and when it resets.
+
+    Without `until` only a person lifts it.
+    """
+
+    sentence: str
+    unblock: str
+    until: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GateView:
     """One (harness, account, tier) as it stands.
 
     A limited one may be tried by a real session from `until` on, and by a cheap probe from `probe_at` on; `by` is the
     gate that shuts it, which may be another one of its account. `stated` tells whether the agent itself named `until`,
-    so that hoping for less is idle. `remedy` is what a person must do about a stopped one.
+    so that hoping for less is idle. `remedy` is what a person must do about a stopped one. `spent` is a ceiling of its
+    harness that leaves no room, however the gate stands.
     """
 
     key: GateKey
@@ -33,6 +46,7 @@ class GateView:
     stated: bool = False
     remedy: str = ""
     by: GateKey | None = None
+    spent: Spent | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +68,7 @@ class TargetView:
     `looked` is None when its backlog could not be looked at, and `problem` says why. `gates` are the agents that may
     work on it, the preferred one first, and `resting` says why others may not just now. `unclaimed` sessions are under
     way and have not taken an item yet; `served` is the number of the start that it was last given, over all targets.
+    `spent` is a ceiling of its own that leaves no room.
     """
 
     name: str
@@ -68,15 +83,16 @@ class TargetView:
     live: int = 0
     unclaimed: int = 0
     served: int = 0
+    spent: Spent | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """Everything that a decision rests on.
 
-    `sessions_left` counts down to the ceiling on sessions, `spent` names a budget that is used up, `ends_at` is the end
-    of the run's time. `busy` is work of the loop's own without a session, such as a landing. A run that is `once` ends
-    when nothing more can be claimed.
+    `sessions_left` counts down to the ceiling on sessions, `spent` is a ceiling of the whole loop that leaves no room,
+    `ends_at` is the end of the run's time. `busy` is work of the loop's own without a session, such as a landing. A run
+    that is `once` ends when nothing more can be claimed.
     """
 
     now: Instant
@@ -87,7 +103,7 @@ class Snapshot:
     host_free: bool = True
     asked_to_end: str = ""
     sessions_left: int | None = None
-    spent: str = ""
+    spent: Spent | None = None
     ends_at: Instant | None = None
     once: bool = False
     busy: bool = False

@@ -16,7 +16,7 @@ from workloop.driver.attempt.holding import Lease
 from workloop.driver.control import OPERATOR_STOP, Control
 from workloop.driver.project import Tell
 from workloop.driver.report import LoopEndReason, LoopOptions
-from workloop.driver.scheduling.situation import Halt
+from workloop.driver.scheduling.situation import Halt, Spent
 from workloop.driver.turn.gates import Gates
 from workloop.driver.turn.logbook import Logbook
 from workloop.driver.turn.site import Site
@@ -29,9 +29,9 @@ Changes = Callable[[Store], AbstractAsyncContextManager[Callable[[], Awaitable[o
 EndSession = Callable[[Path], tuple[int, ...]]
 
 
-def nothing_spent() -> str:
+def nothing_spent() -> Spent | None:
     """Say that no budget is used up."""
-    return ""
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class LoopParts:
     policy: GatePolicy = field(default_factory=GatePolicy)
     slots: HostSlots | None = None
     changes: Changes = changed
-    spent: Callable[[], str] = nothing_spent
+    spent: Callable[[], Spent | None] = nothing_spent
     clocks: Callable[[], Reading] | None = None
     version: str = ""
     host: str = ""

@@ -34,7 +34,10 @@ class Watch:
         if self.desk.stop_reason is not None:
             return self.desk.stop_detail or "the loop is ending"
         pause = self.desk.pause_of(self.work.site)
-        return f"its target is paused: {pause.reason}" if pause is not None else self.desk.parts.spent()
+        if pause is not None:
+            return f"its target is paused: {pause.reason}"
+        spent = self.desk.parts.spent()
+        return spent.sentence if spent is not None else ""
 
     def admission(self, gate: GateKey) -> Admission:
         """Say whether a session may start behind a gate now, and when to ask again; what is being tried by it may."""

@@ -25,6 +25,7 @@ BY_KIND: Final = {
     "conflict": CONFLICT,
     "lease-lost": CONFLICT,
     "evidence": EVIDENCE,
+    "budget": STOPPED,
     "forbidden": DENIED,
     "unavailable": UNAVAILABLE,
     "integrity": INTEGRITY,

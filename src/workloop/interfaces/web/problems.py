@@ -8,6 +8,7 @@ from starlette.responses import Response
 from workloop.client import problem
 from workloop.domain.errors import (
     BadRequest,
+    BudgetSpent,
     Conflict,
     EvidenceRejected,
     Fault,
@@ -29,6 +30,7 @@ STATUS_OF: Final[dict[str, int]] = {
     Conflict.kind: 409,
     LeaseLost.kind: 409,
     EvidenceRejected.kind: 422,
+    BudgetSpent.kind: 402,
     Fault.kind: 500,
     IntegrityFault.kind: 500,
     StoreUnavailable.kind: 503,
