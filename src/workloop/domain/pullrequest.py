@@ -106,7 +106,9 @@ def read_run(value: Json, path: str) -> Run:
 
 
 def read_pull_requests(value: Json) -> tuple[PullRequest, ...]:
-    """Read a list of pull requests."""
+    """Read a list of pull requests; what is no list is not the absence of them."""
+    if not isinstance(value, list):
+        raise BadRequest("BAD_REQUEST", "expected a list of pull requests", hint="look at what the command prints")
     wrapped: JsonObject = {"list": value}
     return tuple(read_pull_request(one) for _, one in Reader(wrapped).entries("list"))
 
