@@ -1,5 +1,6 @@
 """What the scheduler does about ceilings on spending: of the loop, of a target, of a harness."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,6 +23,9 @@ TODAY = Spent(sentence="budget.day.cost_usd has no room left", unblock="wait", u
 def target(name: str = "shop", claimable: int = 1, **fields: Any) -> TargetView:
     given: dict[str, Any] = {"gates": (CLAUDE,), "looked": Poll(version=1, claimable=claimable), **fields}
     return TargetView(name=name, **given)
+
+
+IDLE = target("b", 0, gates=(CODEX,))
 
 
 def seen(*targets: TargetView, **fields: Any) -> Snapshot:
@@ -59,7 +63,7 @@ def test_the_next_agent_goes_on_when_one_may_spend_no_more_and_the_reason_is_tol
 
 @pytest.mark.parametrize("spent", [FOR_GOOD, TODAY])
 def test_a_target_whose_only_agent_may_spend_no_more_says_which_ceiling_it_is(spent: Spent) -> None:
-    decision = decide(seen(target(), target("b", 0), gates=(GateView(key=CLAUDE, spent=spent),)))
+    decision = decide(seen(target(), IDLE, gates=(GateView(key=CLAUDE, spent=spent),)))
     assert decision.action == Wait()
     told = decision.reasons[0]
     assert (told.code, told.unblock, told.until) == (Code.BUDGET_SPENT, spent.unblock, spent.until)
@@ -67,10 +71,9 @@ def test_a_target_whose_only_agent_may_spend_no_more_says_which_ceiling_it_is(sp
 
 
 def test_a_limited_agent_that_may_spend_no_more_is_not_even_tried() -> None:
-    view = {"key": CLAUDE, "standing": Standing.LIMITED, "until": LATER, "probe_at": NOW}
-    both = (target(), target("b", 0))
-    assert isinstance(decide(seen(*both, gates=(GateView(**view),))).action, Probe)
-    assert decide(seen(*both, gates=(GateView(**view, spent=FOR_GOOD),))).action == Wait()
+    view = GateView(key=CLAUDE, standing=Standing.LIMITED, until=LATER, probe_at=NOW)
+    assert isinstance(decide(seen(target(), IDLE, gates=(view,))).action, Probe)
+    assert decide(seen(target(), IDLE, gates=(replace(view, spent=FOR_GOOD),))).action == Wait()
 
 
 def test_the_run_ends_when_no_target_can_go_on_without_a_person() -> None:
