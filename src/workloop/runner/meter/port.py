@@ -89,12 +89,14 @@ class Upstream:
     """Where a session's calls go, per family of dialects, and the key they are sent with.
 
     URLs are what the CLI itself would use as its base: without /v1 for Anthropic, with it for OpenAI. api_key None
-    passes the session's own authorization through unchanged, for logins by subscription.
+    passes the session's own authorization through unchanged. subscription: nothing is billed for a call, which is then
+    counted in tokens and booked at no cost.
     """
 
     anthropic_url: str = "https://api.anthropic.com"
     openai_url: str = "https://api.openai.com/v1"
     api_key: str | None = field(default=None, repr=False)
+    subscription: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
