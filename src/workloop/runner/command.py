@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from workloop.runner.sandbox.enclosure import BARE, Enclosure, Rooms
+from workloop.runner.sandbox.report import Report, open_report
 from workloop.runner.sweep import end_tree
 
 TAIL_BYTES_MAX = 64 * 1024
@@ -43,7 +44,7 @@ class Command:
 
 
 class CommandEnd(NamedTuple):
-    """How it ended; exit_code is None when it was killed at its limit, or stopped."""
+    """How it ended; exit_code is None when it was killed at its limit, or stopped, and 125 when its walls fell."""
 
     exit_code: int | None
     timed_out: bool
@@ -60,6 +61,11 @@ class _Ended(NamedTuple):
     stopped: bool = False
     survivors: tuple[int, ...] = ()
     finished: float | None = None
+
+
+class _Started(NamedTuple):
+    process: "subprocess.Popen[bytes]"
+    report: Report | None
 
 
 class _Output:
@@ -97,12 +103,12 @@ def run_command(order: Command) -> CommandEnd:
         output = _Output(log)
         source, sink = os.pipe()
         try:
-            process = _start(order, output, sink)
+            begun = _start(order, output, sink)
         finally:
             os.close(sink)
         reader = threading.Thread(target=output.drain, args=(source,), daemon=True)
         reader.start()
-        end = process if isinstance(process, _Ended) else _supervise(order, process, started)
+        end = begun if isinstance(begun, _Ended) else _supervise(order, begun, started)
         reader.join(READER_SECONDS)
     if output.failure is not None:
         raise output.failure
@@ -136,29 +142,34 @@ def plain_text(raw: bytes) -> str:
     return UNPRINTABLE.sub("", raw.decode("utf-8", "replace").replace("\r\n", "\n"))
 
 
-def _start(order: Command, output: _Output, sink: int) -> "subprocess.Popen[bytes] | _Ended":
-    argv = ["/bin/sh", "-c", order.command] if isinstance(order.command, str) else list(order.command)
+def _start(order: Command, output: _Output, sink: int) -> "_Started | _Ended":
+    argv = ("/bin/sh", "-c", order.command) if isinstance(order.command, str) else tuple(order.command)
     marked = {**order.env, MARKER: str(order.folder)}
-    enclosed = order.enclosure.enclose(tuple(argv), marked, order.cwd, order.rooms)
+    report = None
     try:
-        return subprocess.Popen(
-            enclosed.argv,
+        enclosed = order.enclosure.enclose(argv, marked, order.cwd, order.rooms)
+        report = open_report() if enclosed.walled else None
+        process = subprocess.Popen(
+            report.asked(enclosed.argv) if report else enclosed.argv,
             cwd=order.cwd,
             env=enclosed.env,
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=sink,
             start_new_session=True,
+            pass_fds=(report.sink,) if report else (),
         )
-    except (FileNotFoundError, NotADirectoryError) as missing:
-        output.take(f"{missing}\n".encode())
-        return _Ended(exit_code=NOT_FOUND)
-    except OSError as refused:
-        output.take(f"{refused}\n".encode())
-        return _Ended(exit_code=NOT_EXECUTABLE)
+        return _Started(process, report)
+    except OSError as failed:
+        output.take(f"{failed}\n".encode())
+        if report is not None:
+            report.close()
+        is_absent = isinstance(failed, (FileNotFoundError, NotADirectoryError))
+        return _Ended(exit_code=NOT_FOUND if is_absent else NOT_EXECUTABLE)
 
 
-def _supervise(order: Command, process: "subprocess.Popen[bytes]", started: float) -> _Ended:
+def _supervise(order: Command, running: _Started, started: float) -> _Ended:
+    process, report = running
     waited = _Ended(exit_code=None)
     try:
         waited = _wait(order, process.pid, started + order.timeout_seconds)
@@ -167,6 +178,9 @@ def _supervise(order: Command, process: "subprocess.Popen[bytes]", started: floa
         survivors = end_tree(process.pid, marker=f"{MARKER}={order.folder}", folder=order.folder)
         # Reaped only now: until then no other process can be given the leader's number.
         exit_code = None if process.pid in survivors else process.wait()
+        if report is not None:
+            exit_code = None if exit_code is None else report.exit_code()
+            report.close()
     decided = None if waited.timed_out or waited.stopped else exit_code
     return waited._replace(exit_code=decided, survivors=survivors, finished=finished)
 

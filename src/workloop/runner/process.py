@@ -20,6 +20,7 @@ from workloop.runner.harness.port import Launch
 from workloop.runner.pidfile import PidFile
 from workloop.runner.pipes import IncomingPipe, OutgoingPipe
 from workloop.runner.processtable import Identity, row_of, send
+from workloop.runner.sandbox.inside import leader_inside, plain_code
 
 POLL_SECONDS = 0.05
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
@@ -53,10 +54,16 @@ class Death:
 
 
 class Child:
-    """A running child in a Unix session of its own, with both output streams to be drained, and input if it listens."""
+    """A running child in a Unix session of its own, with both output streams to be drained, and input if it listens.
 
-    def __init__(self, popen: subprocess.Popen[bytes], family: Family, pid_file: PidFile) -> None:
+    When walled, the child itself is what builds the walls, and the one to be asked to end is the leader inside.
+    """
+
+    def __init__(
+        self, popen: subprocess.Popen[bytes], family: Family, pid_file: PidFile, *, walled: bool = False
+    ) -> None:
         self.popen = popen
+        self.walled = walled
         self.family = family
         self.pid_file = pid_file
         self.proven_dead = False
@@ -70,6 +77,8 @@ class Child:
         code = self.popen.poll()
         if code is None:
             return None
+        if self.walled:
+            code = plain_code(code)
         return ExitStatus(exit_code=None, signal=-code) if code < 0 else ExitStatus(exit_code=code, signal=None)
 
     async def wait(self) -> ExitStatus:
@@ -117,11 +126,12 @@ class Child:
         leader = self.family.known.get(self.popen.pid)
         if leader is None:
             return
+        asked = leader_inside(self.popen.pid) or leader if self.walled else leader
         for number, seconds in (
             (signal.SIGINT, ladder.interrupt_seconds),
             (signal.SIGTERM, ladder.terminate_seconds),
         ):
-            send(leader, number)
+            send(asked, number)
             with anyio.move_on_after(seconds):
                 await self.wait()
                 return
@@ -167,13 +177,18 @@ async def wait_for_exit(pid: int) -> None:
         os.close(handle)
 
 
+def no_program(name: str) -> Fault:
+    """Return the fault that an agent is not installed."""
+    return Fault("HARNESS_MISSING", f"no executable: {name}", hint="install it or correct its path")
+
+
 def spawn(launch: Launch, *, session_dir: Path, session_id: str) -> Child:
     """Start a child of the calling thread, which must be the main one: the child dies with it."""
     become_subreaper()
     argv = launch.argv
     executable = shutil.which(argv[0], path=launch.env.get("PATH"))
     if executable is None:
-        raise Fault("HARNESS_MISSING", f"no executable: {argv[0]}", hint="install it or correct its path")
+        raise no_program(argv[0])
     pid_file = PidFile(session_dir, session_id)
     pid_file.write(())
     shim = (sys.executable, "-I", "-S", str(Path(exec_shim.__file__)), str(os.getpid()))
@@ -194,7 +209,7 @@ def spawn(launch: Launch, *, session_dir: Path, session_id: str) -> Child:
     row = row_of(popen.pid)
     family = Family(session_id, [row.identity] if row else (), leader=popen.pid)
     pid_file.write(family.living)
-    return Child(popen, family, pid_file)
+    return Child(popen, family, pid_file, walled=launch.walled)
 
 
 @cache

@@ -12,7 +12,7 @@ from workloop.domain.session import DETAIL_CHARACTERS_MAX, SessionClass, Session
 from workloop.runner.archive import STDERR_BYTES_MAX, STDERR_NAME, STREAM_NAME, Archive
 from workloop.runner.harness.port import Ending, Harness, Launch, LaunchRequest
 from workloop.runner.intake import EventSink, Intake, Taken, Totals
-from workloop.runner.process import Child, Death, ExitStatus, spawn
+from workloop.runner.process import Child, Death, ExitStatus, no_program, spawn
 from workloop.runner.watch import Cause, SessionLimits, Watch
 
 BEAT_SECONDS = 5.0
@@ -197,8 +197,11 @@ class Session:
 
 def enclosed(launch: Launch, request: LaunchRequest) -> Launch:
     """Put the walls that were asked for around what the adapter starts."""
-    inside = request.enclosure.enclose(launch.argv, launch.env, launch.cwd, request.rooms)
-    return replace(launch, argv=inside.argv, env=inside.env)
+    try:
+        inside = request.enclosure.enclose(launch.argv, launch.env, launch.cwd, request.rooms)
+    except FileNotFoundError as missing:
+        raise no_program(launch.argv[0]) from missing
+    return replace(launch, argv=inside.argv, env=inside.env, walled=inside.walled)
 
 
 def first_cause(error: Exception) -> Exception:

@@ -91,13 +91,15 @@ class Launch:
     """A process to start; the files it needs are already written.
 
     Standard input is /dev/null, or, when interactive, a pipe for the reader's replies, closed once the session said
-    that it is over.
+    that it is over. walled is the runner's: the program that is started only builds walls, and the agent itself leads a
+    namespace of processes inside them.
     """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path
     interactive: bool = False
+    walled: bool = False
 
 
 class StreamReader(Protocol):

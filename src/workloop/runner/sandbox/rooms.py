@@ -25,8 +25,9 @@ class Network(StrEnum):
 class Rooms:
     """The places of one child: what it may write, what it may read although it is masked, what it must not see.
 
-    home is a private folder that stands where HOME is, None an empty one that is gone at the end; ports maps a loopback
-    port inside to a Unix socket outside.
+    A more specific place wins over one around it, and hidden wins over the rest. home is a private folder that stands
+    where HOME is, None an empty one that is gone at the end; ports maps a loopback port inside to a Unix socket
+    outside. standing and shown put a folder at another place inside, to be written or only read.
     """
 
     writable: tuple[Path, ...] = ()
@@ -34,6 +35,8 @@ class Rooms:
     hidden: tuple[Path, ...] = ()
     home: Path | None = None
     ports: Mapping[int, Path] = field(default_factory=dict[int, Path])
+    standing: Mapping[Path, Path] = field(default_factory=dict[Path, Path])
+    shown: Mapping[Path, Path] = field(default_factory=dict[Path, Path])
 
     def __or__(self, other: "Rooms") -> "Rooms":
         """Join two needs; the other's home stands where it names one."""
@@ -43,4 +46,6 @@ class Rooms:
             hidden=(*self.hidden, *other.hidden),
             home=other.home or self.home,
             ports={**self.ports, **other.ports},
+            standing={**self.standing, **other.standing},
+            shown={**self.shown, **other.shown},
         )
