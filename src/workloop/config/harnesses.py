@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from workloop.config.names import check_name
-from workloop.config.paths import read_path
+from workloop.config.paths import read_path, read_places
 from workloop.domain.errors import BadRequest
 from workloop.domain.reader import Json, Reader, bad, one_of
 
@@ -50,7 +50,8 @@ class HarnessConfig:
     """One agent program with one account; what does not apply to its kind stays empty.
 
     models maps a tier to the alias that this program knows for it; variables are values that its sessions see, and a
-    value that begins with @ names a file, for its owner's eyes only, that holds it; options are what one kind knows.
+    value that begins with @ names a file, for its owner's eyes only, that holds it; readable and writable are places
+    that its sessions reach from inside a sandbox, such as its login; options are what one kind knows.
     """
 
     kind: HarnessKind
@@ -66,6 +67,8 @@ class HarnessConfig:
     environment: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     script: Path | None = None
+    readable: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def model_for(self, tier: str) -> str | None:
@@ -122,6 +125,8 @@ def read_harness(value: Json, path: str, name: str, base: Path) -> HarnessConfig
         environment=reader.texts("environment"),
         variables=reader.table("variables"),
         script=Path(script) if script else None,
+        readable=read_places(reader, "readable", base),
+        writable=read_places(reader, "writable", base),
         options=reader.table("options"),
     )
     reader.done()

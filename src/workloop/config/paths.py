@@ -11,6 +11,11 @@ def read_path(reader: Reader, name: str, base: Path) -> Path | None:
     return absolute(text, base) if text else None
 
 
+def read_places(reader: Reader, name: str, base: Path) -> tuple[Path, ...]:
+    """Return a list of paths."""
+    return tuple(absolute(text, base) for text in reader.texts(name))
+
+
 def absolute(text: str, base: Path) -> Path:
     """Return a path as a settings file in a folder means it; links stay as they are."""
     path = Path(text).expanduser()

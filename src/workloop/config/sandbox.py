@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from workloop.config.paths import absolute
+from workloop.config.paths import read_places
 from workloop.domain.reader import Json, Reader, bad, one_of
 
 PORT_MAX = 65_535
@@ -63,11 +63,6 @@ def read_sandbox(value: Json, base: Path) -> SandboxConfig:
 def read_network(reader: Reader, name: str, usual: NetworkWish) -> NetworkWish:
     """Read what of the network is reached."""
     return one_of(reader, name, NetworkWish, reader.text(name, default=usual))
-
-
-def read_places(reader: Reader, name: str, base: Path) -> tuple[Path, ...]:
-    """Read paths, from the folder of the settings file."""
-    return tuple(absolute(text, base) for text in reader.texts(name))
 
 
 def read_ports(reader: Reader) -> tuple[int, ...]:

@@ -7,12 +7,15 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
 from pathlib import Path
+from typing import assert_never
 
 from workloop.runner.harness.files import write_private
 from workloop.runner.harness.needs import Needs
 
 FOLDER = "session-homes"
+ELSEWHERE = ".elsewhere"
 PRIVATE = 0o700
 ENTER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 SEPARATOR = "+"
@@ -23,34 +26,74 @@ def home_of(folder: Path, harness: str, item_id: str, phase: str) -> Path:
     return folder / FOLDER / harness / f"{item_id}{SEPARATOR}{phase}"
 
 
-def furnish(home: Path, needs: Needs, places: Iterable[Path]) -> None:
+def furnish(home: Path, needs: Needs, places: Iterable[Path]) -> dict[Path, Path]:
     """Make a home with private copies in it, and a plain place for each of the operator's files that will stand there.
 
-    The home is this machine's folder; needs.home is where it will be seen.
+    Returns the folders of this machine by where they will be seen: the home, and what stands in for folders elsewhere.
     """
     home.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
     for name, text in needs.copies.items():
         clear(home, name, folder=False)
         write_private(home / name, text)
+    seen = {real(needs.home): home}
+    for number, place in enumerate(needs.elsewhere):
+        make_place(home, Path(ELSEWHERE, str(number)), Kind.FOLDER)
+        seen[real(place)] = home / ELSEWHERE / str(number)
     for place in places:
-        if place.is_relative_to(needs.home) and place != needs.home:
-            make_place(home, place.relative_to(needs.home), folder=place.is_dir())
+        name = real(place.parent) / place.name
+        around = next((inside for inside in seen if name != inside and name.is_relative_to(inside)), None)
+        if around is not None:
+            make_place(seen[around], name.relative_to(around), kind_of(place))
+    return seen
 
 
-def make_place(home: Path, name: Path, *, folder: bool) -> None:
-    """Make a real file or folder below a home, and real folders on the way."""
+class Kind(Enum):
+    """What is to stand at a place; a link is made by whoever puts up the walls, so that nothing may stand there."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    NOTHING = "nothing"
+
+
+def kind_of(place: Path) -> Kind:
+    """Return what must stand where a place of this machine will be seen."""
+    if place.is_symlink():
+        return Kind.NOTHING
+    return Kind.FOLDER if place.is_dir() else Kind.FILE
+
+
+def real(place: Path) -> Path:
+    """Return the real name of a place."""
+    return Path(os.path.realpath(place))
+
+
+def make_place(home: Path, name: Path, kind: Kind) -> None:
+    """Make a real file or folder below a home, or nothing, and real folders on the way."""
     at = os.open(home, ENTER)
     try:
         for part in name.parts[:-1]:
             at = entered(at, part)
         last = name.parts[-1]
-        clear(at, last, folder=folder)
-        if folder:
-            made(at, last)
-        else:
-            os.close(os.open(last, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=at))
+        clear(at, last, folder=kind is Kind.FOLDER)
+        match kind:
+            case Kind.FOLDER:
+                made(at, last)
+            case Kind.FILE:
+                os.close(os.open(last, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=at))
+            case Kind.NOTHING:
+                unlinked(at, last)
+            case _:
+                assert_never(kind)
     finally:
         os.close(at)
+
+
+def unlinked(at: int, name: str) -> None:
+    """Take a file away that may not be there."""
+    try:
+        os.unlink(name, dir_fd=at)
+    except FileNotFoundError:
+        return
 
 
 def entered(at: int, part: str) -> int:

@@ -41,11 +41,12 @@ def quartered(harness: Harness, request: LaunchRequest, walls: Walls, home: Path
         return replace(request, enclosure=BARE, rooms=Rooms())
     needs = harness.needs(request.environment)
     readable, writable = there(needs.readable, needs.home), there(needs.writable, needs.home)
-    furnish(home, needs, (*readable, *writable))
+    seen = furnish(home, needs, (*readable, *writable))
     own = Rooms(
         readable=(request.session_dir, *readable),
         writable=(said_folder(request), *writable),
         home=home,
+        standing={place: folder for place, folder in seen.items() if folder != home},
         ports=doors(request, walls.enclosure.network),
     )
     return replace(request, enclosure=walls.enclosure, rooms=walls.rooms | request.rooms | own)

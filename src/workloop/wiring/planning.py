@@ -8,7 +8,7 @@ from typing import Any
 
 from anyio.abc import TaskStatus
 
-from workloop.config import ActiveHours, DriverConfig, Place, Settings, TargetSettings
+from workloop.config import ActiveHours, DriverConfig, HarnessConfig, Place, Settings, TargetSettings, state_home
 from workloop.config.harnesses import ACCOUNT, TIER_DEFAULT
 from workloop.config.lanes import LaneConfig
 from workloop.domain.clock import seconds_us
@@ -25,13 +25,17 @@ from workloop.driver.turn.site import Site
 from workloop.runner.command import safe_environment
 from workloop.runner.gitfacts import commit_identity
 from workloop.runner.harness.port import Harness, McpEndpoint
+from workloop.runner.quarters import Walls
 from workloop.runner.repository import open_repository
+from workloop.runner.sandbox.enclosure import Rooms
 from workloop.runner.session import run_session
 from workloop.runner.watch import SessionLimits
 from workloop.service.call import Queue
 from workloop.store.system import SystemClock, SystemIds
+from workloop.wiring.doors import Doors
 from workloop.wiring.harnesses import make_harnesses, session_environment
 from workloop.wiring.lanes import lanes_of
+from workloop.wiring.sandbox import Building, building_of, secrets_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +64,17 @@ class Plan:
     tell: Tell
     operator: Actor
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    source: Path | None = None
+    doors: Doors | None = None
+
+    def building(self, aim: Aim) -> Building:
+        """Choose the walls of one target; a session that claims for itself works in the project's own folder."""
+        hidden = [state_home(self.environment), self.folder, *secrets_of(self.config)]
+        hidden += [] if self.source is None else [self.source]
+        for other in self.aims:
+            hidden += [other.folder] if other.place is None else [other.folder, other.place.config]
+            hidden += [] if other is aim and aim.target.queue is None else [other.target.work_dir]
+        return building_of(self.config.sandbox, hidden, self.environment, self.doors)
 
 
 def plan_of(settings: Settings, options: LoopOptions, queues: Sequence[Queue], tell: Tell, operator: Actor) -> Plan:
@@ -95,6 +110,7 @@ def plan_of(settings: Settings, options: LoopOptions, queues: Sequence[Queue], t
         options=options,
         tell=tell,
         operator=operator,
+        source=settings.source,
     )
 
 
@@ -126,12 +142,13 @@ def gate_of(config: DriverConfig, name: str, tier: str) -> GateKey:
 
 def site_of(plan: Plan, aim: Aim, endpoint: SessionEndpoint | None, tell: Tell) -> Site:
     """Put one target together with its project and its agents."""
-    project = make_project(plan, aim, tell) if aim.target.queue is not None else None
+    building = plan.building(aim)
+    project = make_project(plan, aim, tell, building) if aim.target.queue is not None else None
     tools = endpoint if endpoint is not None else Unserved()
     crowd = aim.sessions_max if project is not None else min(aim.sessions_max or 1, 1)
     return Site(
         target=aim.target,
-        kits=opening_kits(plan, aim, tools),
+        kits=opening_kits(plan, aim, tools, building.sessions),
         project=project,
         hours=aim.hours,
         sessions_max=crowd,
@@ -139,13 +156,13 @@ def site_of(plan: Plan, aim: Aim, endpoint: SessionEndpoint | None, tell: Tell) 
     )
 
 
-def opening_kits(plan: Plan, aim: Aim, endpoint: SessionEndpoint) -> dict[GateKey, SessionKit]:
+def opening_kits(plan: Plan, aim: Aim, endpoint: SessionEndpoint, walls: Walls) -> dict[GateKey, SessionKit]:
     """Return what an item's first session may be started with, the preferred agent first; each knows of the others."""
     first = plan.config.phases[0] if plan.config.phases else None
     harness, tier = (first.harness, first.tier) if first is not None else ("", "")
     found: dict[GateKey, SessionKit] = {}
     for agent in plan.config.agent_names(aim.target.agents):
-        kit = Kits(plan, aim, endpoint, agent).kit(harness, tier)
+        kit = Kits(plan, aim, endpoint, agent, walls).kit(harness, tier)
         found.setdefault(kit.gate, kit)
     return {key: replace(kit, others=tuple(other for other in found if other != key)) for key, kit in found.items()}
 
@@ -155,7 +172,7 @@ def halt_of(reason: str) -> Halt | None:
     return Halt(reason=reason) if reason else None
 
 
-def make_project(plan: Plan, aim: Aim, tell: Tell) -> Project:
+def make_project(plan: Plan, aim: Aim, tell: Tell, building: Building) -> Project:
     """Put together what the loop works with in one project; raises a Refusal when its repository cannot be used."""
     assert aim.target.queue is not None
     repository = open_repository(aim.target.work_dir, aim.folder / "git", aim.integration_branch or None)
@@ -175,6 +192,8 @@ def make_project(plan: Plan, aim: Aim, tell: Tell) -> Project:
         principal=f"loop:{plan.config.harness}",
         check_environment=dict(plan.environment),
         brake=BrakePolicy(waits_us=tuple(seconds_us(wait) for wait in plan.config.fruitless_waits)),
+        walls=building.sessions,
+        check_walls=building.checks,
     )
     return replace(made, lanes=lanes_of(made, aim.lanes, plan.environment))
 
@@ -187,6 +206,7 @@ class Kits:
     aim: Aim
     endpoint: SessionEndpoint
     own: str
+    walls: Walls
 
     def kit(self, harness: str, tier: str) -> SessionKit:
         """Return what sessions of one harness and tier are started with; an empty name is the one that began."""
@@ -211,7 +231,13 @@ class Kits:
             model=block.model_for(tier) if block is not None else None,
             turns_max=block.turns_max if block is not None else None,
             cost_micros_max=block.cost_micros_max if block is not None else None,
+            walls=self.walls if block is None else opened(self.walls, block),
         )
+
+
+def opened(walls: Walls, block: HarnessConfig) -> Walls:
+    """Return walls in which what the settings name for one harness stands open."""
+    return replace(walls, rooms=walls.rooms | Rooms(readable=block.readable, writable=block.writable))
 
 
 def visible_to(config: DriverConfig, name: str, source: Mapping[str, str]) -> dict[str, str]:

@@ -4,13 +4,14 @@ import json
 import socket
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import anyio
 
 from workloop import __version__
-from workloop.config import Settings, make_private
+from workloop.config import NetworkWish, Settings, make_private
 from workloop.config.validation import validate
 from workloop.domain.errors import IntegrityFault, NotFound, StoreUnavailable
 from workloop.domain.gate import Gate, GatePolicy
@@ -33,6 +34,7 @@ from workloop.runner.pidfile import end_leftovers
 from workloop.service.call import Queue
 from workloop.store.system import SystemClock, SystemIds
 from workloop.wiring import LateProbe, open_store, operator, remark_unapplied
+from workloop.wiring.doors import port_of, private_doors
 from workloop.wiring.harnesses import known_secrets
 from workloop.wiring.journal import host_slots, open_journal, read_journal
 from workloop.wiring.keeping import keep_within
@@ -127,6 +129,9 @@ async def run_plan(plan: Plan, make_endpoint: MakeEndpoint, *, signals: bool) ->
         if plan.config.keep_awake:
             kept = held.enter_context(keep_awake(plan.environment))
             tell("awake", {"held": kept.held, "detail": kept.detail})
+        if plan.config.sandbox.network is NetworkWish.LOOPBACK:
+            plan = replace(plan, doors=held.enter_context(private_doors()))
+        tell_walls(plan, tell)
         control = Control(switches=FileSwitches(plan.folder))
         endpoint = endpoint_for(plan, make_endpoint, redactor)
         parts = LoopParts(
@@ -147,6 +152,14 @@ async def run_plan(plan: Plan, make_endpoint: MakeEndpoint, *, signals: bool) ->
         return await serve_and_run(plan, parts, control, endpoint, signals=signals)
 
 
+def tell_walls(plan: Plan, tell: Tell) -> None:
+    """Say which walls sessions and checks get, before any is started."""
+    for name in dict.fromkeys(
+        (building.sessions.name, building.checks.name) for building in map(plan.building, plan.aims)
+    ):
+        tell("sandbox", {"sessions": name[0], "checks": name[1]})
+
+
 def told_of(fault: IntegrityFault, path: Path) -> dict[str, str]:
     """Say that a journal was beyond use."""
     return {"error": str(fault), "kept": str(path)}
@@ -160,7 +173,7 @@ def end_session(folder: Path) -> tuple[int, ...]:
 def endpoint_for(plan: Plan, make_endpoint: MakeEndpoint, redactor: Redactor) -> SessionEndpoint | None:
     """Return what lets the sessions of queues of ours reach them; None when there is no such queue."""
     queue = next((aim.target.queue for aim in plan.aims if aim.target.queue is not None), None)
-    return LearningEndpoint(make_endpoint(queue), redactor) if queue is not None else None
+    return LearningEndpoint(make_endpoint(queue), redactor, plan.doors) if queue is not None else None
 
 
 def publish_all(plan: Plan, endpoint: SessionEndpoint, url: str, tell: Tell) -> None:
@@ -194,9 +207,14 @@ async def serve_and_run(
                 services.start_soon(control.listen)
             folders = [plan.folder, *(aim.folder for aim in plan.aims)]
             services.start_soon(keep_within, folders, plan.config.retention, parts.clock, parts.tell)
+            ports = list(plan.config.sandbox.ports)
             if endpoint is not None:
                 url = await services.start(endpoint.serve)
+                ports.append(port_of(url))
                 publish_all(plan, endpoint, url, parts.tell)
+            if plan.doors is not None:
+                for port in dict.fromkeys(ports):
+                    await plan.doors.open(port, services)
             try:
                 reports.append(await Loop(parts, control).run())
             finally:

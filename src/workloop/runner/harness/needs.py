@@ -13,13 +13,15 @@ LINKS_MAX = 16
 class Needs:
     """What an agent reads, and what it must write because it renews it there, such as a login.
 
-    home is where its sessions see their HOME; copies are files that it only gets a private copy of, by their names in
-    it, with what they hold.
+    home is where its sessions see their HOME, elsewhere the folders outside of it that they write, too, each of which
+    becomes a private one; copies are files that it only gets a private copy of, by their names in its home, with what
+    they hold.
     """
 
     home: Path
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
+    elsewhere: tuple[Path, ...] = ()
     copies: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
 
@@ -27,8 +29,7 @@ class Needs:
 class OwnFiles:
     """Where an agent keeps what is its own, from HOME: logins, settings, and the folders that it writes into.
 
-    moved are the variables that move a folder elsewhere. A folder outside of HOME is left writable as a whole, because
-    what the agent keeps there is needed to go on with a session.
+    moved are the variables that move a folder to another place.
     """
 
     logins: tuple[str, ...] = ()
@@ -38,13 +39,12 @@ class OwnFiles:
 
     def needs(self, home: Path, environment: Mapping[str, str]) -> Needs:
         """Return what of these an agent needs that has this home and sees these variables."""
-        outside = [
-            place for name in self.state if not (place := self.place(name, home, environment)).is_relative_to(home)
-        ]
+        state = (self.place(name, home, environment) for name in self.state)
         return Needs(
             home=home,
             readable=tuple(self.place(name, home, environment) for name in self.settings),
-            writable=(*outside, *(self.place(name, home, environment) for name in self.logins)),
+            writable=tuple(self.place(name, home, environment) for name in self.logins),
+            elsewhere=tuple(place for place in state if not place.is_relative_to(home)),
         )
 
     def place(self, name: str, home: Path, environment: Mapping[str, str]) -> Path:

@@ -1,0 +1,64 @@
+"""Which walls the settings and this machine give to sessions and to checks, and what is hidden behind them."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import workloop
+from workloop.config import DriverConfig, SandboxConfig, SandboxWish
+from workloop.runner.quarters import NO_WALLS, Walls
+from workloop.runner.sandbox.enclosure import BARE, Network, Rooms, find_enclosure
+from workloop.wiring.doors import Doors
+
+
+class Building(NamedTuple):
+    """The walls of one project: around its sessions, and around its checks."""
+
+    sessions: Walls = NO_WALLS
+    checks: Walls = NO_WALLS
+
+
+def building_of(
+    config: SandboxConfig, hidden: Iterable[Path], environment: Mapping[str, str], doors: Doors | None = None
+) -> Building:
+    """Choose the walls; raises Fault when what is asked for is impossible here."""
+    if config.kind is SandboxWish.NONE:
+        return Building()
+    rooms = standing_rooms(config, hidden, environment)
+    ways = Rooms(ports={} if doors is None else {port: doors.socket(port) for port in config.ports})
+    sessions = find_enclosure(config.kind.value, Network(config.network.value))
+    checks = find_enclosure(config.kind.value, Network(config.checks_network.value))
+    return Building(
+        sessions=NO_WALLS if sessions == BARE else Walls(enclosure=sessions, rooms=rooms | ways),
+        checks=NO_WALLS if checks == BARE else Walls(enclosure=checks, rooms=rooms),
+    )
+
+
+def standing_rooms(config: SandboxConfig, hidden: Iterable[Path], environment: Mapping[str, str]) -> Rooms:
+    """Return what stands open or is hidden for every session and every check.
+
+    Programs on PATH are seen wherever they lie, and so is the interpreter that the loop itself runs on.
+    """
+    return Rooms(
+        readable=tuple(dict.fromkeys((*toolchain(environment), *config.readable))),
+        hidden=tuple(dict.fromkeys((*hidden, *config.hidden))),
+    )
+
+
+def toolchain(environment: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the folders of programs on PATH, and what the loop's own interpreter needs."""
+    home = Path(environment.get("HOME") or Path.home())
+    for name in environment.get("PATH", "").split(os.pathsep):
+        folder = Path(name)
+        if folder.is_absolute() and folder.is_dir() and not home.is_relative_to(folder):
+            yield folder.parent if (folder.parent / "pyvenv.cfg").is_file() else folder
+    yield from map(Path, dict.fromkeys((sys.prefix, sys.base_prefix)))
+    yield Path(workloop.__file__).parent
+
+
+def secrets_of(config: DriverConfig) -> tuple[Path, ...]:
+    """Return the private files that hold what agents are told by variables."""
+    named = (value for block in config.harnesses.values() for value in block.variables.values())
+    return tuple(Path(value[1:]).expanduser() for value in named if value.startswith("@"))
