@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from workloop.domain.clock import Instant
+from workloop.runner.collecting import gc
 from workloop.runner.gitfacts import worktrees
 from workloop.runner.registry import leftovers
-from workloop.runner.removal import gc
 from workloop.runner.repository import Repository, open_repository
 from workloop.runner.workspace import WorkspaceOrder, make
 from workloop.testing.gitrepo import ScratchRepository, scratch_repository

@@ -7,9 +7,10 @@ import pytest
 
 from workloop.domain.clock import Instant
 from workloop.domain.errors import Conflict, Refusal
+from workloop.runner.collecting import GcEntry, Keep, gc, prune_outputs
 from workloop.runner.gitfacts import worktrees
 from workloop.runner.registry import Workspace, WorkspaceKind, leftovers, write_record
-from workloop.runner.removal import GcEntry, discard_checkout, gc, losses, remove
+from workloop.runner.removal import discard_checkout, losses, remove
 from workloop.runner.repository import Repository, open_repository
 from workloop.runner.salvage import salvage
 from workloop.runner.workspace import WorkspaceOrder, clean_checkout, make
@@ -181,8 +182,8 @@ def test_f07_gc_says_what_would_go_and_why_before_anything_goes(made: Made) -> N
     assert [one.workspace for one in leftovers(repository.state_dir)] == [second]
 
 
-def test_f07_gc_keeps_live_recent_and_the_newest(made: Made) -> None:
-    """F07: retention by age and by count; what is in use is never looked at."""
+def test_f07_gc_keeps_live_recent_and_the_newest_within_the_room(made: Made) -> None:
+    """F07: retention by age, by count and by bytes, each alone; what is in use is never looked at."""
     repository, first, _ = made
     second, third = attempt(repository, 2), attempt(repository, 3)
 
@@ -191,9 +192,56 @@ def test_f07_gc_keeps_live_recent_and_the_newest(made: Made) -> None:
 
     assert safe(gc(repository)) == {first.path, second.path, third.path}
     assert safe(gc(repository, live=frozenset({first.path}))) == {second.path, third.path}
-    assert safe(gc(repository, before=Instant(2))) == {first.path}
-    assert safe(gc(repository, keep_newest=1)) == {first.path, second.path}
-    assert safe(gc(repository, keep_newest=5)) == set()
+    assert safe(gc(repository, keep=Keep(age_us=9), now=Instant(10))) == {first.path}
+    assert safe(gc(repository, keep=Keep(count=1))) == {first.path, second.path}
+    assert safe(gc(repository, keep=Keep(count=5))) == set()
+    assert safe(gc(repository, keep=Keep())) == set()
+    size = gc(repository)[-1].bytes_on_disk
+    assert safe(gc(repository, keep=Keep(bytes=size))) == {first.path, second.path}
+    assert safe(gc(repository, keep=Keep(bytes=size - 1))) == {first.path, second.path, third.path}
+    assert safe(gc(repository, keep=Keep(age_us=9, count=2, bytes=100 * size), now=Instant(10))) == {first.path}
+    assert safe(gc(repository, keep=Keep(age_us=100, count=1, bytes=100 * size), now=Instant(10))) == {
+        first.path,
+        second.path,
+    }
+
+
+def test_f27_declared_outputs_go_alone_and_sources_stay(made: Made, tmp_path: Path) -> None:
+    """F27: a tree that must stay gives up its builds; nothing tracked, undeclared, linked or in use is touched."""
+    plain, workspace, there = made
+    repository = replace(plain, outputs=("build", "gen"))
+    (workspace.path / "new.txt").write_text("work\n")
+    for name in ("build/deep/x.o", "gen/kept.txt", "web/build/y.o"):
+        (workspace.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace.path / name).write_text("x" * 5000)
+    there.git("add", "--force", "web/build/y.o", "gen/kept.txt")
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "keep.txt").write_text("keep\n")
+    (workspace.path / "build" / "link").symlink_to(precious)
+    assert prune_outputs(plain) == ()
+    assert prune_outputs(repository, live=frozenset({workspace.path}), dry_run=False) == ()
+    (told,) = prune_outputs(repository)
+    assert (told.path, told.removed, told.bytes_on_disk > 5000) == (workspace.path / "build", False, True)
+    assert (workspace.path / "build" / "deep" / "x.o").is_file()
+    assert [done.removed for done in prune_outputs(repository, dry_run=False)] == [True]
+    assert not (workspace.path / "build").exists()
+    assert (precious / "keep.txt").is_file()
+    for name in ("new.txt", "gen/kept.txt", "web/build/y.o"):
+        assert (workspace.path / name).is_file()
+
+
+def test_f06_an_output_folder_that_is_a_link_is_left_alone(made: Made, tmp_path: Path) -> None:
+    """F06: a session may put a link where its builds are declared to be."""
+    plain, workspace, there = made
+    precious = tmp_path / "precious"
+    (precious / "build").mkdir(parents=True)
+    (precious / "build" / "keep.txt").write_text("keep\n")
+    (workspace.path / "build").symlink_to(precious / "build")
+    (Path(there.git("rev-parse", "--git-common-dir")) / "info").mkdir(exist_ok=True)
+    (Path(there.git("rev-parse", "--git-common-dir")) / "info" / "exclude").write_text("build\n")
+    assert prune_outputs(replace(plain, outputs=("build",)), dry_run=False) == ()
+    assert (precious / "build" / "keep.txt").is_file()
 
 
 def test_a_record_whose_folder_is_gone_is_cleared_with_its_registration(made: Made, tmp_path: Path) -> None:

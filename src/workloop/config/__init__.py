@@ -1,6 +1,7 @@
 """Where things are and how the loop is set: files that the operator owns become one frozen Settings."""
 
 from workloop.config.budgets import Budgets
+from workloop.config.disk import DiskConfig
 from workloop.config.driver import DriverConfig, Retention, SessionBounds, read_driver
 from workloop.config.folder import make_private, require_own
 from workloop.config.harnesses import HarnessConfig, HarnessHome, HarnessKind, read_harness
@@ -19,6 +20,7 @@ __all__ = [
     "CONFIG_NAME",
     "ActiveHours",
     "Budgets",
+    "DiskConfig",
     "DriverConfig",
     "HarnessConfig",
     "HarnessHome",

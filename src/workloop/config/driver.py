@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workloop.config.budgets import Budgets
+from workloop.config.disk import DiskConfig
 from workloop.config.harnesses import HarnessConfig, harness_named
 from workloop.config.hours import ActiveHours, read_hours
 from workloop.config.paths import read_path
@@ -70,6 +71,7 @@ class DriverConfig:
     environment: tuple[str, ...] = ()
     integration_branch: str = ""
     sandbox: SandboxConfig = field(default_factory=SandboxConfig)
+    disk: DiskConfig = field(default_factory=DiskConfig)
 
     def harness_config(self, name: str = "", path: str = "harness") -> HarnessConfig:
         """Return a harness's settings by name, the loop's own without one; raises BadRequest when there is none."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from workloop.config.budgets import read_budgets
+from workloop.config.disk import read_disk
 from workloop.config.driver import DriverConfig, read_driver
 from workloop.config.folder import require_own
 from workloop.config.harnesses import read_harnesses
@@ -224,6 +225,7 @@ def read_loop(reader: Reader, base: Path) -> DriverConfig:
     loop = read_driver(reader.take("loop") or {}, base, harnesses, found)
     loop = replace(loop, budgets=read_budgets(reader.take("budget")))
     loop = replace(loop, sandbox=read_sandbox(reader.take("sandbox"), base))
+    loop = replace(loop, disk=read_disk(reader.take("disk")))
     loop.harness_config(path="loop.harness")
     for number, name in enumerate(loop.agents):
         loop.harness_config(name, f"loop.agents[{number}]")

@@ -5,13 +5,12 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from workloop.domain.clock import Instant
-from workloop.domain.errors import Conflict, WorkloopError
+from workloop.domain.errors import Conflict
 from workloop.runner.contents import contents_of
 from workloop.runner.git import git, printables
 from workloop.runner.gitfacts import commit_of, operation_under_way, reachable_from_refs, tree_of, worktrees
 from workloop.runner.nested import Loss, nested_losses
-from workloop.runner.registry import Workspace, WorkspaceKind, drop_record, leftovers, read_record
+from workloop.runner.registry import Workspace, WorkspaceKind, drop_record, read_record
 from workloop.runner.repository import Repository, confined, repository_lock
 from workloop.runner.snapshot import Snapshot, take_snapshot
 from workloop.runner.workspace import discard_worktree, require_workspace
@@ -24,17 +23,6 @@ class Holding:
     losses: tuple[Loss, ...]
     held: str | None
     linked: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GcEntry:
-    """What would happen to one recorded folder, and why."""
-
-    workspace: Workspace
-    safe: bool
-    reason: str
-    bytes_on_disk: int
-    removed: bool = False
 
 
 def losses(workspace: Workspace, outputs: tuple[str, ...] = ()) -> tuple[Loss, ...]:
@@ -111,73 +99,6 @@ def discard_checkout(repository: Repository, checkout: Workspace) -> None:
         _open_folders(path)
         shutil.rmtree(path)
     drop_record(checkout)
-
-
-def gc(
-    repository: Repository,
-    *,
-    live: frozenset[Path] = frozenset(),
-    before: Instant | None = None,
-    keep_newest: int = 0,
-    dry_run: bool = True,
-) -> tuple[GcEntry, ...]:
-    """List this repository's folders, oldest first, and remove the safe ones unless it is a dry run.
-
-    Kept are live folders, those made at or after before, the newest keep_newest, and those another running loop made.
-    """
-    known = [one for one in leftovers(repository.state_dir) if one.workspace.common_dir == repository.common_dir]
-    spared = {one.workspace.path for one in known[max(0, len(known) - keep_newest) :]}
-    entries: list[GcEntry] = []
-    for one in known:
-        workspace = one.workspace
-        if one.maker_runs:
-            entry = _entry(workspace, "the loop that made it is running", safe=False)
-        elif workspace.path in live:
-            entry = _entry(workspace, "a session or a check works in it", safe=False)
-        elif workspace.path in spared or (before is not None and workspace.created >= before):
-            entry = _entry(workspace, "it is recent", safe=False)
-        else:
-            entry = _judged(workspace, repository.outputs, present=one.present)
-        entries.append(entry if dry_run or not entry.safe else _removed(repository, entry))
-    return tuple(entries)
-
-
-def _judged(workspace: Workspace, outputs: tuple[str, ...], *, present: bool) -> GcEntry:
-    if not present:
-        return _entry(workspace, "the folder is gone already", safe=True)
-    if not workspace.ready:
-        return _entry(workspace, "it was never made to the end, so nobody worked in it", safe=True)
-    if workspace.kind is not WorkspaceKind.ATTEMPT:
-        return _entry(workspace, "the host made it for checks or a merge; it holds no work", safe=True)
-    try:
-        lost = losses(workspace, outputs)
-    except WorkloopError as unknown:
-        return _entry(workspace, f"what it holds cannot be told: {unknown.message}", safe=False)
-    if lost:
-        told = "; ".join(f"{loss.what} ({len(loss.paths)})" for loss in lost)
-        return _entry(workspace, f"would lose {told}", safe=False)
-    return _entry(workspace, "clean, and every commit is on a reference", safe=True)
-
-
-def _removed(repository: Repository, entry: GcEntry) -> GcEntry:
-    try:
-        remove(repository, entry.workspace)
-    except WorkloopError as refused:
-        return GcEntry(workspace=entry.workspace, safe=False, reason=refused.message, bytes_on_disk=entry.bytes_on_disk)
-    return GcEntry(
-        workspace=entry.workspace, safe=True, reason=entry.reason, bytes_on_disk=entry.bytes_on_disk, removed=True
-    )
-
-
-def _entry(workspace: Workspace, reason: str, *, safe: bool) -> GcEntry:
-    return GcEntry(workspace=workspace, safe=safe, reason=reason, bytes_on_disk=_size(workspace.path))
-
-
-def _size(path: Path) -> int:
-    if path.is_symlink() or not path.is_dir():
-        return 0
-    folders = (Path(folder) / name for folder, _, names in os.walk(path) for name in names)
-    return sum(one.lstat().st_size for one in folders if os.path.lexists(one))
 
 
 def _holder(workspace: Workspace, snapshot: Snapshot, *, needed: bool) -> str | None:
