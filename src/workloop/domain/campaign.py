@@ -39,6 +39,13 @@ class Landing(StrEnum):
 
     NONE = "none"
     LOCAL_MERGE = "local-merge"
+    PUSH = "push"
+    PR = "pr"
+
+    @property
+    def remote(self) -> bool:
+        """Tell whether a result counts as landed only where a remote shows it."""
+        return self in (Landing.PUSH, Landing.PR)
 
 
 def empty_contract() -> Contract:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NotRequired, TypedDict
 
+from workloop.domain.contract import Contract, canonical_text, contract_hash
 from workloop.domain.errors import BadRequest, Conflict, Forbidden, NotFound
 from workloop.domain.grants import Grant
 from workloop.domain.ids import ItemId, follow_up_key, spelling
@@ -221,8 +222,9 @@ def successor_of(call: Call, old: Item) -> Item | None:
     return None if newest is None or newest.state in (State.FAILED, State.CANCELLED) else newest
 
 
-def successor(call: Call, old: Item, letter: str, reason: str) -> Item:
-    """Insert fresh work with an old item's contract under the next derived key."""
+def successor(call: Call, old: Item, letter: str, reason: str, contract: Contract | None = None) -> Item:
+    """Insert fresh work under the next derived key, with an old item's contract or what has become of it."""
+    text = contract_text(call.tx, old) if contract is None else canonical_text(contract)
     taken = (follow_up_key(old.key, letter, number) for number in range(1, DERIVED_MAX))
     key = next(name for name in taken if call.tx.item_by_key(call.campaign.id, name) is None)
     rivals = open_rivals(call, old)
@@ -239,9 +241,11 @@ def successor(call: Call, old: Item, letter: str, reason: str) -> Item:
         gated=bool(rivals),
         ready_at=call.now,
         rank=ready_rank(call, old, call.now),
+        title=old.title if contract is None else contract.title,
+        contract_hash=contract_hash(text),
     )
     edges = [Edge(item_id=item_id, needs_id=rival.id, until=CLOSED, met=False) for rival in rivals]
-    call.tx.items_insert([new], [contract_text(call.tx, old)], edges)
+    call.tx.items_insert([new], [text], edges)
     call.owe(None, new, {"successor_of": old.key, "reason": reason})
     state_fact(call, old, FactKind.SUCCEEDED_BY, key)
     follow_replacement(call, old, new)

@@ -11,11 +11,11 @@ from workloop.domain.evidence import Evidence
 from workloop.domain.grants import Actor, Grant
 from workloop.domain.happening import Event
 from workloop.domain.ids import ItemId, id_number, id_text, spelling
-from workloop.domain.item import Item, State
+from workloop.domain.item import Item, Role, State
 from workloop.domain.lane import left_over
 from workloop.domain.lease import Claim, effective_state, read_token
 from workloop.domain.poll import Poll
-from workloop.service.call import Queue, contract_text, require_campaign, require_item
+from workloop.service.call import Queue, contract_of, contract_text, require_campaign, require_item
 from workloop.store.port import Reading
 
 LIST_ROWS = 20
@@ -120,7 +120,33 @@ def show(queue: Queue, actor: Actor, key: str) -> Answer:
         }
         if actor.grant is not Grant.SESSION:
             answer.update(history(tx, item))
+        if actor.grant is not Grant.SESSION and item.role is Role.WORK:
+            answer["delivery"] = delivery(tx, campaign, item)
         return answer
+
+
+def delivery(tx: Reading, campaign: Campaign, item: Item) -> list[Answer]:
+    """State how far a result has come in the world, with when and by whom that was seen, or why it is not known."""
+    from workloop.domain.delivery import Record, delivery_of
+
+    record = Record(
+        item=item,
+        contract=contract_of(tx, item),
+        facts=tx.facts_of(item.id),
+        verdicts=tx.verdicts_of(item.id),
+        landing=campaign.settings.landing,
+    )
+    return [
+        {
+            "fact": said.name,
+            "known": said.known.value,
+            "at": to_text(said.at) if said.at is not None else None,
+            "by": said.by,
+            "ref": said.ref,
+            "reason": said.reason,
+        }
+        for said in delivery_of(record)
+    ]
 
 
 def addressed(tx: Reading, campaign: Campaign, actor: Actor, key: str) -> Item:

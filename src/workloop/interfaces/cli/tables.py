@@ -248,6 +248,7 @@ def contract(values: Facts) -> list[str]:
 
 
 SECTIONS = {
+    "delivery": ("fact", "known", "at", "by", "ref", "reason"),
     "follow_ups": ("key", "role", "state", "attempts", "title"),
     "needs": ("key", "until", "met"),
     "claims": ("attempt", "holder", "sandbox", "claimed_at", "ended_at", "end"),

@@ -1,0 +1,146 @@
+"""What follows from a look at the integration branch after a landing: still green, or one repair for one break."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+from workloop.domain.checks import Check, CheckKind
+from workloop.domain.clock import Instant
+from workloop.domain.delivery import MENDED_MAX, mended, repairs_above
+from workloop.domain.errors import Conflict, Forbidden
+from workloop.domain.ids import CampaignId
+from workloop.domain.item import TERMINAL, Item, Role, State
+from workloop.domain.lease import ClaimEnd
+from workloop.domain.question import Fact, FactKind
+from workloop.domain.transitions import Move
+from workloop.service.call import Call, contract_of, require_item
+from workloop.service.closing import end_lineage, state_fact, successor
+from workloop.store.port import Reading
+
+PAGE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landed:
+    """A result that landed: its item, the guards of its contract, and what was last said of the branch."""
+
+    item: Item
+    guards: tuple[Check, ...]
+    landed: Fact
+    looked: Fact
+
+    def said(self, tip: str) -> bool:
+        """Tell whether something was said of this tip already."""
+        return self.looked.ref.startswith(tip)
+
+
+class RedAnswer(TypedDict):
+    """What became of a red check: the repair that was made or is under way, or why there is none."""
+
+    key: str
+    repair: str | None
+    made: bool
+    reason: str
+
+
+def landed_since(tx: Reading, campaign_id: CampaignId, since: Instant) -> list[Landed]:
+    """Return the results that landed after an instant and have guards, oldest first."""
+    found: list[Landed] = []
+    page = tx.items_list(campaign_id, (State.SUCCEEDED,), None, PAGE)
+    while page:
+        found += [one for item in page if (one := landed_one(tx, item, since)) is not None]
+        page = tx.items_list(campaign_id, (State.SUCCEEDED,), page[-1].id, PAGE)
+    return sorted(found, key=lambda one: (one.landed.at, one.item.id))
+
+
+def landed_one(tx: Reading, item: Item, since: Instant) -> Landed | None:
+    """Return one result if it landed after an instant and has guards."""
+    if item.role is not Role.WORK:
+        return None
+    facts = tx.facts_of(item.id)
+    landing = next((fact for fact in facts if fact.kind is FactKind.LANDED), None)
+    if landing is None or landing.at < since:
+        return None
+    guards = tuple(check for check in contract_of(tx, item).checks if check.kind is CheckKind.GUARDS)
+    looks = [fact for fact in facts if fact.kind in (FactKind.STILL_GREEN, FactKind.RED_AFTER_LANDING)]
+    return Landed(item=item, guards=guards, landed=landing, looked=looks[-1] if looks else landing) if guards else None
+
+
+def report_green(call: Call, key: str, tip: str) -> RedAnswer:
+    """State that a landed result's guards pass at a tip; a repair that nobody has begun is not needed any more."""
+    item = require_landed(call, key)
+    facts = call.tx.facts_of(item.id)
+    looks = [fact for fact in facts if fact.kind in (FactKind.STILL_GREEN, FactKind.RED_AFTER_LANDING)]
+    if not looks or looks[-1].kind is not FactKind.STILL_GREEN or looks[-1].ref != tip:
+        state_fact(call, item, FactKind.STILL_GREEN, tip)
+    repair = newest_repair(call.tx, item, facts)
+    if repair is not None and repair.state is State.PENDING and not repair.fence:
+        reason = f"the checks of {item.key} pass again at {tip}"
+        end_lineage(call, repair, Move.CANCEL, ClaimEnd.CANCELLED, reason)
+        return {"key": item.key, "repair": repair.key, "made": False, "reason": "not needed any more"}
+    return {"key": item.key, "repair": None, "made": False, "reason": ""}
+
+
+def report_red(call: Call, key: str, tip: str, broken: Sequence[str]) -> RedAnswer:
+    """State that checks of a landed result are red at a tip, and see that one repair of them exists.
+
+    While a repair is open, or has not landed, there is no other; where repairs failed or were cancelled, or mending
+    went wrong too often, it is a person's turn.
+    """
+    item = require_landed(call, key)
+    facts = call.tx.facts_of(item.id)
+    ref = f"{tip}: {', '.join(broken)}"
+    if not any(fact.kind is FactKind.RED_AFTER_LANDING and fact.ref == ref for fact in facts):
+        state_fact(call, item, FactKind.RED_AFTER_LANDING, ref)
+    known = newest_repair(call.tx, item, facts)
+    held = why_no_repair(call, item, known, facts)
+    if held:
+        return {"key": item.key, "repair": known.key if known is not None else None, "made": False, "reason": held}
+    contract = mended(item.key, contract_of(call.tx, item), broken, tip)
+    made = successor(call, item, "g", f"red after landing: {ref}", contract)
+    return {"key": item.key, "repair": made.key, "made": True, "reason": ""}
+
+
+def why_no_repair(call: Call, item: Item, known: Item | None, facts: Sequence[Fact]) -> str:
+    """Say why no other repair is made now; nothing when one is due."""
+    made = sum(fact.kind is FactKind.SUCCEEDED_BY for fact in facts) + repairs_above(item.key)
+    if known is not None and known.state not in TERMINAL:
+        return f"{known.key} is {known.state}"
+    if known is not None and known.state is not State.SUCCEEDED:
+        return f"{known.key} is {known.state}: a person must look, and may retry it"
+    if known is not None and call.campaign.settings.landing != "none" and not has_landed(call.tx, known):
+        return f"{known.key} has not landed yet"
+    return f"{made} repairs did not keep it green: a person must look" if made >= MENDED_MAX else ""
+
+
+def newest_repair(tx: Reading, item: Item, facts: Sequence[Fact]) -> Item | None:
+    """Return the newest item that was made to take up what this one left."""
+    names = [fact.ref for fact in facts if fact.kind is FactKind.SUCCEEDED_BY]
+    return tx.item_by_key(item.campaign_id, names[-1]) if names else None
+
+
+def has_landed(tx: Reading, item: Item) -> bool:
+    """Tell whether the branch was seen to contain an item's result."""
+    return any(fact.kind is FactKind.LANDED for fact in tx.facts_of(item.id))
+
+
+def require_landed(call: Call, key: str) -> Item:
+    """Return a root whose result landed; only the host looks at branches."""
+    if not call.actor.host:
+        raise Forbidden("FORBIDDEN", "only the host states facts", hint="bring evidence instead")
+    item = require_item(call.tx, call.campaign, key)
+    if item.role is not Role.WORK or not has_landed(call.tx, item):
+        raise Conflict("NOT_LANDED", f"{item.key} has not landed", hint="only what landed can break after landing")
+    return item
+
+
+def repair_for(tx: Reading, landed: Sequence[Landed], check: Check) -> Item | None:
+    """Return the open repair, of whichever landed result, that has the same command to make green."""
+    for one in landed:
+        repair = newest_repair(tx, one.item, tx.facts_of(one.item.id))
+        if repair is None or repair.state in TERMINAL:
+            continue
+        mends = (mine for mine in contract_of(tx, repair).checks if mine.kind is CheckKind.PROVES)
+        if any((mine.command, mine.cwd) == (check.command, check.cwd) for mine in mends):
+            return repair
+    return None
