@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from workloop.domain.clock import Instant
 from workloop.runner.harness.port import MeterEndpoint
@@ -46,7 +46,7 @@ class Provider:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.listener.getsockname()[1]}"
 
-    def __enter__(self) -> "Provider":
+    def __enter__(self) -> Self:
         self.acceptor.start()
         return self
 

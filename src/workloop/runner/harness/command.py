@@ -26,6 +26,7 @@ from workloop.runner.harness.exits import class_of_exit, describe_exit
 from workloop.runner.harness.fields import Fields, parse
 from workloop.runner.harness.files import loop_environment, said_folder, write_private
 from workloop.runner.harness.lines import LineReader
+from workloop.runner.harness.metering import any_variables, kept
 from workloop.runner.harness.needs import Needs, home_in, named_files, program_places
 from workloop.runner.harness.port import Capabilities, Ending, Launch, LaunchRequest
 
@@ -74,8 +75,8 @@ class CommandHarness:
         """Write the brief and say where everything is by variables."""
         brief = str(write_private(request.session_dir / "brief.md", request.prompt))
         env = {
-            **request.environment,
-            **self.config.environment,
+            **kept({**request.environment, **self.config.environment}, request.meter),
+            **any_variables(request),
             **loop_environment(request),
             "WORKLOOP_BRIEF": brief,
             "WORKLOOP_EVENTS": str(events_path(request)),

@@ -12,6 +12,7 @@ from workloop.runner.harness.acp.servers import operator_servers, own_over_http,
 from workloop.runner.harness.acp.stream import AcpReader
 from workloop.runner.harness.acp.wire import require_package
 from workloop.runner.harness.files import loop_environment
+from workloop.runner.harness.metering import any_variables, kept
 from workloop.runner.harness.needs import Needs, home_in, named_files, program_places
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.harness.starting import own_home
@@ -99,7 +100,7 @@ class AcpHarness:
         env = {**request.environment, **FIXED_ENVIRONMENT, **own_home(config.home_dir), **config.environment}
         return Launch(
             argv=(program, *config.command[1:], *config.extra_args, *model),
-            env={**env, **UNATTENDED, **loop_environment(request)},
+            env={**kept(env, request.meter), **any_variables(request), **UNATTENDED, **loop_environment(request)},
             cwd=request.cwd,
             interactive=True,
         )

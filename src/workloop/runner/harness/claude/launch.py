@@ -15,6 +15,7 @@ from workloop.runner.harness.claude.stream import ClaudeReader, Identity
 from workloop.runner.harness.cli import CliConfig, CliHarness
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers
+from workloop.runner.harness.metering import anthropic_variables, kept
 from workloop.runner.harness.needs import Needs, OwnFiles, home_in
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 
@@ -112,9 +113,11 @@ class ClaudeHarness(CliHarness[ClaudeConfig]):
             *self.permission_args(request),
             *cap_args(request),
             *self.config.extra_args,
+            *metered_args(request),
             *prompt_args(request),
         )
         env = {**request.environment, **FIXED_ENVIRONMENT, **self.home_environment(), **self.config.environment}
+        env = {**kept(env, request.meter), **anthropic_variables(request.meter)}
         if self.bypasses(request):
             refuse_bypassing_root(self.name, os.geteuid(), env)
         return Launch(argv=argv, env={**env, **UNATTENDED, **loop_environment(request)}, cwd=request.cwd)
@@ -202,6 +205,14 @@ def cap_args(request: LaunchRequest) -> tuple[str, ...]:
     micros = request.cost_micros_max
     cost = ("--max-budget-usd", f"{micros / 1_000_000:.6f}") if micros else ()
     return (*identity, *model, *turns, *cost)
+
+
+def metered_args(request: LaunchRequest) -> tuple[str, ...]:
+    """Repeat where the meter is in settings that come before those of the home, which come before the environment."""
+    if request.meter is None:
+        return ()
+    content = json.dumps({"env": anthropic_variables(request.meter)})
+    return ("--settings", str(write_private(request.session_dir / "meter.json", content)))
 
 
 def prompt_args(request: LaunchRequest) -> tuple[str, ...]:

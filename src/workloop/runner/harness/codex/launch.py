@@ -13,9 +13,10 @@ from workloop.runner.harness.codex.appserver import AppServerReader
 from workloop.runner.harness.codex.dialogue import Opening
 from workloop.runner.harness.codex.execmode import ExecReader
 from workloop.runner.harness.codex.servers import own_server, servers_of
-from workloop.runner.harness.codex.settings import overrides, settings_of
+from workloop.runner.harness.codex.settings import metered, overrides, settings_of
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME
+from workloop.runner.harness.metering import KEY_VARIABLE, kept
 from workloop.runner.harness.needs import OwnFiles
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.harness.starting import find_program, fitting_prompt, own_home
@@ -81,19 +82,26 @@ class CodexHarness(CliHarness[CodexConfig]):
         write_private(request.session_dir / "brief.md", request.prompt)
         env = self.environment(request)
         settings = settings_of(request, self.config.sandbox)
+        meter = tuple(overrides(metered(request)))
         match self.config.mode:
             case CodexMode.APP_SERVER:
                 self.opening(request)
-                argv = (binary, "app-server", *overrides(settings), *self.config.extra_args)
+                argv = (
+                    binary,
+                    "app-server",
+                    *overrides(settings),
+                    *self.config.extra_args,
+                    *overrides(metered(request)),
+                )
                 return Launch(argv=argv, env=env, cwd=request.cwd, interactive=True)
             case CodexMode.EXEC:
                 settings |= {f"mcp_servers.{name}": server for name, server in self.exec_servers(request).items()}
-                settings["shell_environment_policy.exclude"] = [BEARER_VARIABLE]
+                settings["shell_environment_policy.exclude"] = [BEARER_VARIABLE, KEY_VARIABLE]
                 resume = ("resume",) if request.resume_id else ()
                 argv = (binary, "exec", *resume, "--json", "--skip-git-repo-check", *overrides(settings))
                 model = ("-m", request.model) if request.model else ()
                 known = (request.resume_id,) if request.resume_id else ()
-                argv = (*argv, *model, *self.config.extra_args, *known, "--", fitting_prompt(request))
+                argv = (*argv, *model, *self.config.extra_args, *meter, *known, "--", fitting_prompt(request))
                 token = {BEARER_VARIABLE: request.endpoint.token} if request.endpoint else {}
                 return Launch(argv=argv, env={**env, **token}, cwd=request.cwd)
 
@@ -146,7 +154,8 @@ class CodexHarness(CliHarness[CodexConfig]):
         if home is not None:
             (home / ".codex").mkdir(mode=0o700, parents=True, exist_ok=True)
         base = {**request.environment, **FIXED_ENVIRONMENT, **own_home(home), **folder, **self.config.environment}
-        return {**base, **loop_environment(request)}
+        meter = {KEY_VARIABLE: request.meter.key} if request.meter is not None and request.meter.key else {}
+        return {**kept(base, request.meter), **meter, **loop_environment(request)}
 
     def codex_home(self, request: LaunchRequest) -> Path:
         """Return where the program keeps its settings and threads."""

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import cast
 
 from workloop.runner.harness.codex.gitfolders import written_by_git
+from workloop.runner.harness.metering import KEY_VARIABLE
 from workloop.runner.harness.port import LaunchRequest
 
 TOLD_FILES = ("AGENTS.override.md", "AGENTS.md")
 TOLD_BYTES_MAX = 32 * 1024
 WORKSPACE = "workspace-write"
+METERED_PROVIDER = "workloop"
+METERED_RETRIES = 3
 TOLD_HEADING = "# What this repository tells agents (AGENTS.md)"
 
 # Nothing looks for updates, reports home, loads what the program would fetch, or waits for a network without end; and
@@ -45,6 +48,26 @@ def settings_of(request: LaunchRequest, sandbox: str) -> dict[str, object]:
     elif told := told_to_agents(request.cwd):
         settings["developer_instructions"] = f"{TOLD_HEADING}\n\n{told}"
     return settings
+
+
+def metered(request: LaunchRequest) -> dict[str, object]:
+    """Return the settings that make the meter the provider; it speaks plain HTTP, so requests are not compressed."""
+    meter = request.meter
+    if meter is None:
+        return {}
+    provider: dict[str, object] = {
+        "name": METERED_PROVIDER,
+        "base_url": meter.openai_url,
+        "wire_api": "responses",
+        "request_max_retries": METERED_RETRIES,
+        "stream_max_retries": METERED_RETRIES,
+        **({"env_key": KEY_VARIABLE} if meter.key else {"requires_openai_auth": True}),
+    }
+    return {
+        "model_provider": METERED_PROVIDER,
+        f"model_providers.{METERED_PROVIDER}": provider,
+        "features.enable_request_compression": False,
+    }
 
 
 def told_to_agents(folder: Path) -> str:

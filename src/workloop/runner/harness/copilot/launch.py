@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from workloop.domain.errors import Fault
 from workloop.runner.harness.cli import CliConfig, CliHarness
 from workloop.runner.harness.copilot.stream import CopilotReader
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers
+from workloop.runner.harness.metering import kept
 from workloop.runner.harness.needs import OwnFiles
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.harness.starting import find_program, fitting_prompt, own_home
@@ -18,6 +20,7 @@ KIND = "copilot"
 PROGRAMS = ("copilot", "copilot-linux-x64")
 SERVERS_KEY = "mcpServers"
 WRITING = "write"
+ANTHROPIC, OPENAI = "anthropic", "openai"
 
 FIXED_ENVIRONMENT: Mapping[str, str] = MappingProxyType(
     {"COPILOT_AUTO_UPDATE": "false", "NO_COLOR": "1", "TERM": "dumb"}
@@ -78,6 +81,7 @@ class CopilotHarness(CliHarness[CopilotConfig]):
             f"--prompt={fitting_prompt(request)}",
         )
         env = {**request.environment, **FIXED_ENVIRONMENT, **self.home_environment(), **self.config.environment}
+        env = {**kept(env, request.meter), **self.metered_environment(request, env)}
         return Launch(argv=argv, env={**env, **loop_environment(request)}, cwd=request.cwd)
 
     def reader(self, request: LaunchRequest) -> CopilotReader:
@@ -99,6 +103,22 @@ class CopilotHarness(CliHarness[CopilotConfig]):
         denied = (*self.config.denied_tools, *((WRITING,) if request.read_only else ()))
         plain = ("--no-custom-instructions",) if request.read_only else ()
         return (*plain, *(f"--deny-tool={pattern}" for pattern in denied))
+
+    def metered_environment(self, request: LaunchRequest, env: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables that make the meter the provider of one's own; GitHub's own cannot be counted."""
+        meter = request.meter
+        if meter is None:
+            return {}
+        if not meter.key:
+            hint = "give the meter a provider's key, or switch it off for this harness"
+            raise Fault("HARNESS_CONFIG", f"{self.name}: a GitHub login cannot go through the meter", hint=hint)
+        kind = env.get("COPILOT_PROVIDER_TYPE", OPENAI)
+        return {
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_PROVIDER_TYPE": kind,
+            "COPILOT_PROVIDER_BASE_URL": meter.anthropic_url if kind == ANTHROPIC else meter.openai_url,
+            "COPILOT_PROVIDER_API_KEY": meter.key,
+        }
 
     def home_environment(self) -> dict[str, str]:
         """Return the variables that give sessions a configuration of their own, if they have one."""

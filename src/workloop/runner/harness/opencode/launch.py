@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from workloop.domain.errors import Fault
 from workloop.runner.harness.cli import CliConfig, CliHarness
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers, operator_servers
+from workloop.runner.harness.metering import KEY_VARIABLE, kept
 from workloop.runner.harness.needs import OwnFiles
 from workloop.runner.harness.opencode.stream import OpencodeReader
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
@@ -16,6 +18,7 @@ from workloop.runner.harness.starting import XDG_FOLDERS, find_program, own_home
 
 KIND = "opencode"
 SERVERS_KEY = "mcp"
+ANTHROPIC = "anthropic"
 MCP_MILLISECONDS = 120_000  # its own bound of a call is shorter than a check may take
 PURE = "--pure"  # no plugins: they are code, and the work dir can name some
 
@@ -96,7 +99,8 @@ class OpencodeHarness(CliHarness[OpencodeConfig]):
         )
         env = {**request.environment, **FIXED_ENVIRONMENT, **own_home(self.config.home_dir), **self.config.environment}
         brief = write_private(request.session_dir / "brief.md", request.prompt)
-        return Launch(argv=reading(brief, argv), env={**env, **self.session_environment(request)}, cwd=request.cwd)
+        env = {**kept(env, request.meter), **self.session_environment(request), **self.metered_environment(request)}
+        return Launch(argv=reading(brief, argv), env=env, cwd=request.cwd)
 
     def reader(self, request: LaunchRequest) -> OpencodeReader:
         """Make a fresh reader for the session's output."""
@@ -124,6 +128,23 @@ class OpencodeHarness(CliHarness[OpencodeConfig]):
         env["OPENCODE_PERMISSION"] = json.dumps(permissions, sort_keys=True)
         env["OPENCODE_CONFIG"] = str(self.write_configuration(request))
         return env
+
+    def metered_environment(self, request: LaunchRequest) -> dict[str, str]:
+        """Return the configuration that outranks every file: the model's provider is the meter, and the only one."""
+        meter = request.meter
+        if meter is None:
+            return {}
+        provider, _, model = (request.model or "").partition("/")
+        if not model:
+            hint = f'set model = "provider/model" for {self.name}'
+            raise Fault("HARNESS_CONFIG", f"{self.name}: a metered session needs to know its provider", hint=hint)
+        url = f"{meter.anthropic_url}/v1" if provider == ANTHROPIC else meter.openai_url
+        options = {"baseURL": url, **({"apiKey": f"{{env:{KEY_VARIABLE}}}"} if meter.key else {})}
+        content = {"enabled_providers": [provider], "provider": {provider: {"options": options}}}
+        return {
+            "OPENCODE_CONFIG_CONTENT": json.dumps(content),
+            **({KEY_VARIABLE: meter.key} if meter.key else {}),
+        }
 
     def write_configuration(self, request: LaunchRequest) -> Path:
         """Write the private configuration, which is merged with the operator's own."""

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from workloop.domain.errors import Fault
 from workloop.runner.harness.cli import CliConfig, CliHarness
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers, operator_servers
+from workloop.runner.harness.metering import any_variables, kept
 from workloop.runner.harness.needs import OwnFiles
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.harness.qwen.stream import QwenReader
@@ -16,6 +18,8 @@ from workloop.runner.harness.starting import find_program, fitting_prompt, own_h
 
 KIND = "qwen"
 SERVERS_KEY = "mcpServers"
+OPENAI = "openai"
+METERED_KINDS = (OPENAI, "anthropic")
 WRITING_TOOLS = ("write_file", "edit", "notebook_edit")
 MCP_MILLISECONDS = 120_000
 RETRY_FIRST_MILLISECONDS = 2_000
@@ -69,7 +73,8 @@ class QwenHarness(CliHarness[QwenConfig]):
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Write the session's private files and build the command line."""
-        auth = ("--auth-type", self.config.auth_type) if self.config.auth_type else ()
+        auth_type = self.auth_type(request)
+        auth = ("--auth-type", auth_type) if auth_type else ()
         argv = (
             self.program(request.environment),
             *("--output-format", "stream-json"),
@@ -81,6 +86,7 @@ class QwenHarness(CliHarness[QwenConfig]):
             f"--prompt={fitting_prompt(request)}",
         )
         env = {**request.environment, **FIXED_ENVIRONMENT, **own_home(self.config.home_dir), **self.config.environment}
+        env = {**kept(env, request.meter), **any_variables(request)}
         env["QWEN_CODE_SYSTEM_SETTINGS_PATH"] = str(self.write_settings(request))
         return Launch(argv=argv, env={**env, **loop_environment(request)}, cwd=request.cwd)
 
@@ -97,6 +103,16 @@ class QwenHarness(CliHarness[QwenConfig]):
         """Find the CLI."""
         hint = "install Qwen Code (npm: @qwen-code/qwen-code), or set the binary's path"
         return find_program((KIND,), self.config.binary, environment.get("PATH"), harness=self.name, hint=hint)
+
+    def auth_type(self, request: LaunchRequest) -> str:
+        """Return the kind of provider: the configured one, which the meter has to be able to speak to."""
+        if request.meter is None:
+            return self.config.auth_type
+        kind = self.config.auth_type or OPENAI
+        if not request.meter.key or kind not in METERED_KINDS:
+            hint = f"give the meter a provider's key and set auth_type to one of: {', '.join(METERED_KINDS)}"
+            raise Fault("HARNESS_CONFIG", f"{self.name}: {kind} cannot go through the meter", hint=hint)
+        return kind
 
     def permission_args(self, request: LaunchRequest) -> tuple[str, ...]:
         """Allow what is offered, and offer a verifier neither writing nor servers that the work dir names."""
