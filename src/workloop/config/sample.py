@@ -1,7 +1,9 @@
 """What the settings file says that `workloop init` writes."""
 
 from workloop.config.place import Place
+from workloop.config.sandbox import SandboxWish
 
+COLUMN = 9
 SAMPLE = """\
 # Workloop's settings for {repository}
 # Only this file is read; nothing in the repository can change it.
@@ -31,6 +33,12 @@ integration_branch = "{branch}"
 # untested_versions = "warn"  # an agent in a version that was not tested: "warn", "refuse" or "allow"
 # environment = ["ANTHROPIC_API_KEY"]   # variables that sessions may see, beyond PATH, HOME and the locale
 
+[sandbox]                     # walls around sessions and checks, which keep this file and the store out of their reach
+kind = "{sandbox}"            {pad}# "bwrap": do not run without; "auto": where it works; "none"
+# network = "open"            # what sessions reach: "open", "loopback" (the loop and sandbox.ports alone) or "none"
+# checks_network = "open"
+# readable = ["~/.cargo"]     # tool chains in your home that sessions and checks need; the rest of it is hidden
+
 [harness.claude]
 # model = "sonnet"
 # turns_max = 200
@@ -52,6 +60,7 @@ integration_branch = "{branch}"
 """
 
 
-def sample(place: Place, branch: str) -> str:
+def sample(place: Place, branch: str, sandbox: SandboxWish = SandboxWish.AUTO) -> str:
     """Return the settings file that `workloop init` writes."""
-    return SAMPLE.format(repository=place.repository, branch=branch)
+    pad = " " * (COLUMN - len(sandbox))
+    return SAMPLE.format(repository=place.repository, branch=branch, sandbox=sandbox.value, pad=pad)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from workloop.client import Client, LocalClient
-from workloop.config import Place, Settings, state_home
+from workloop.config import Place, Settings
 from workloop.domain.grants import Actor, Grant
 from workloop.service.call import OutcomeProbe, Queue
 from workloop.store.port import Store
@@ -100,10 +100,9 @@ def make_project(settings: Settings, queue: Queue, tell: "Tell", principal: str)
     from workloop.driver.gitshop import GitShop
     from workloop.driver.project import Project
     from workloop.runner.repository import open_repository
-    from workloop.wiring.sandbox import building_of, secrets_of
+    from workloop.wiring.sandbox import building_of, hidden_by
 
-    hidden = (state_home(os.environ), settings.place.folder, settings.place.repository, *secrets_of(settings.loop))
-    checks = building_of(settings.loop.sandbox, hidden, os.environ).checks
+    checks = building_of(settings.loop.sandbox, hidden_by(settings, os.environ), os.environ).checks
     repository = open_repository(
         settings.place.repository, settings.place.folder / "git", settings.loop.integration_branch or None
     )

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import workloop
-from workloop.config import DriverConfig, SandboxConfig, SandboxWish
+from workloop.config import DriverConfig, SandboxConfig, SandboxWish, Settings, state_home
 from workloop.runner.quarters import NO_WALLS, Walls
 from workloop.runner.sandbox.enclosure import BARE, Network, Rooms, find_enclosure
+from workloop.runner.sandbox.trial import try_bwrap
 from workloop.wiring.doors import Doors
 
 
@@ -18,6 +19,23 @@ class Building(NamedTuple):
 
     sessions: Walls = NO_WALLS
     checks: Walls = NO_WALLS
+
+
+class Choice(NamedTuple):
+    """What this machine can build: what is recorded of it, which wish fits, and what would help when there is none."""
+
+    name: str
+    wish: SandboxWish
+    why: str = ""
+    remedy: str = ""
+
+
+def choose() -> Choice:
+    """Try the walls for real, and choose: where they work, a loop had better not run without them."""
+    trial = try_bwrap(Network.OPEN)
+    if trial.program is not None and not trial.failure:
+        return Choice(find_enclosure(SandboxWish.BWRAP.value, Network.OPEN).name, SandboxWish.BWRAP)
+    return Choice(BARE.name, SandboxWish.AUTO, trial.failure, trial.remedy)
 
 
 def building_of(
@@ -56,6 +74,15 @@ def toolchain(environment: Mapping[str, str]) -> Iterator[Path]:
             yield folder.parent if (folder.parent / "pyvenv.cfg").is_file() else folder
     yield from map(Path, dict.fromkeys((sys.prefix, sys.base_prefix)))
     yield Path(workloop.__file__).parent
+
+
+def hidden_by(settings: Settings, environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return what settings hide from every session and check: all state, the settings, secrets, the projects' trees."""
+    places = [state_home(environment), settings.folder, *secrets_of(settings.loop)]
+    places += [] if settings.source is None else [settings.source]
+    for target in settings.targets:
+        places += [target.place.folder, target.place.config, target.place.repository]
+    return tuple(places)
 
 
 def secrets_of(config: DriverConfig) -> tuple[Path, ...]:

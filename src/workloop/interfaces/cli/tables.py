@@ -285,9 +285,18 @@ def init(facts: Facts) -> list[str]:
     return [
         f"made: {made}" if made else "everything was there already",
         *pairs(facts, ("repository", "integration_branch", "campaign", "config", "store")),
-        "sandbox: none: sessions and checks run as you, with your rights, and every claim and receipt says so",
+        *walls(facts),
         f"next: {facts['next']}",
     ]
+
+
+def walls(facts: Facts) -> list[str]:
+    """Write what sessions and checks run in."""
+    if facts["sandbox"] != "none":
+        return [f"sandbox: {facts['sandbox']}: sessions and checks see their work and little else"]
+    why = one_line(facts.get("sandbox_why", ""))
+    lines = [f"sandbox: none: sessions and checks run as you, and every claim and receipt says so ({why})"]
+    return [*lines, *([f"      do: {one_line(facts['sandbox_remedy'])}"] if "sandbox_remedy" in facts else [])]
 
 
 def doctor(facts: Facts) -> list[str]:

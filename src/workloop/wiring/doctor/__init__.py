@@ -14,6 +14,7 @@ from workloop.wiring.doctor.finding import Finding, Level, fine, refused, worst
 from workloop.wiring.doctor.machine import look_at_machine
 from workloop.wiring.doctor.places import look_at_places
 from workloop.wiring.doctor.projects import look_at_project
+from workloop.wiring.doctor.sandbox import look_at_sandbox
 from workloop.wiring.harnesses import make_harnesses
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def examine(
         yield from look_at_project(settings, target)
     yield from look_at_agents(settings, environment, probing=probing)
     yield from look_at_bounds(settings)
+    yield from look_at_sandbox(settings, environment)
     yield from look_at_machine(settings, environment)
 
 

@@ -2,16 +2,19 @@
 
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workloop.config import Place as ProjectPlace
-from workloop.config import Settings, find_repository, make_private, parse, place_of, read_trusted, sample
+from workloop.config import SandboxWish, Settings, find_repository, make_private, parse, place_of, read_trusted, sample
 from workloop.domain.errors import BadRequest
 from workloop.interfaces.cli import exits, render
 from workloop.interfaces.cli.commands.campaign import refuse_remote
 from workloop.interfaces.cli.invocation import Invocation
 from workloop.interfaces.cli.spelling import Given, Option, Place, values_of
 from workloop.service.arguments import Shape
+
+if TYPE_CHECKING:
+    from workloop.wiring.sandbox import Choice
 
 PLACES: tuple[Place, ...] = ()
 NEXT = 'workloop add "Fix the first thing" --check "the command that proves it"'
@@ -35,13 +38,16 @@ def options() -> tuple[Option, ...]:
 
 def run(invocation: Invocation, given: Given) -> int:
     """Make what is missing and say so."""
+    from workloop.wiring.sandbox import choose
+
     refuse_remote(invocation)
     repository = find_repository(invocation.start().resolve())
     place = place_of(repository, invocation.environment)
     branch = integration_branch(repository, str(values_of(given.options).get("branch", "")))
     made = Made([])
     made.note("folder", new=make_private(place.folder, (place.repository,)))
-    settings = make_settings(invocation, place, branch, made)
+    chosen = choose()
+    settings = make_settings(invocation, place, sample(place, branch, chosen.wish), made)
     differs = make_store(settings, made)
     facts: dict[str, Any] = {
         "repository": str(repository),
@@ -51,11 +57,19 @@ def run(invocation: Invocation, given: Given) -> int:
         "campaign": settings.campaign,
         "integration_branch": settings.loop.integration_branch or branch,
         "made": made.names,
-        "sandbox": "none",
+        **told(settings, chosen),
         "next": "workloop campaign apply" if differs else NEXT,
     }
     render.answer(invocation, "init", facts)
     return exits.OK
+
+
+def told(settings: Settings, chosen: "Choice") -> dict[str, str]:
+    """Say what sessions and checks will run in, and, where that is nothing, why and what would help."""
+    if settings.loop.sandbox.kind is SandboxWish.NONE:
+        return {"sandbox": "none", "sandbox_why": "sandbox.kind is none in the settings"}
+    facts = {"sandbox": chosen.name, "sandbox_why": chosen.why, "sandbox_remedy": chosen.remedy}
+    return {name: said for name, said in facts.items() if said}
 
 
 def integration_branch(repository: Path, wanted: str) -> str:
@@ -84,7 +98,7 @@ def config_path(invocation: Invocation, place: ProjectPlace) -> Path:
     return Path(named).resolve() if named else place.config
 
 
-def make_settings(invocation: Invocation, place: ProjectPlace, branch: str, made: Made) -> Settings:
+def make_settings(invocation: Invocation, place: ProjectPlace, text: str, made: Made) -> Settings:
     """Write the sample settings unless there are some, and read what holds now."""
     path = config_path(invocation, place)
     if place.repository in path.parents:
@@ -94,7 +108,6 @@ def make_settings(invocation: Invocation, place: ProjectPlace, branch: str, made
             hint="name a file outside of the repository",
         )
     if not path.exists():
-        text = sample(place, branch)
         if invocation.campaign:
             text = text.replace('name = "main"', f'name = "{checked_slug(invocation.campaign)}"', 1)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
