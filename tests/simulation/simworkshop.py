@@ -212,6 +212,16 @@ class SimWorkshop:
         self.life.require()
         return ()
 
+    def room(self) -> str:
+        """Have room."""
+        self.life.require()
+        return ""
+
+    def collect(self, now: Instant) -> tuple[PutAway, ...]:
+        """Leave every tree: none of them takes room."""
+        del now
+        return self.sweep(lambda _: True)
+
     def discard(self, checkout: WorkTree) -> None:
         """Forget a checkout."""
         self.life.require()

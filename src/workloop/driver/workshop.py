@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from workloop.domain.campaign import Landing
 from workloop.domain.checks import Check, CheckResult
 from workloop.domain.clock import Instant
 from workloop.runner.sandbox.enclosure import BARE, Enclosure, Rooms
@@ -78,7 +79,10 @@ class Examined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LandOrder:
-    """Which verified commit is to land for which item; guards must be green on the merge."""
+    """Which verified commit is to land for which item, and which way; guards must be green on the merge.
+
+    `stands` tells whether the result still is the item's own to land.
+    """
 
     item_id: str
     attempt: int
@@ -89,6 +93,8 @@ class LandOrder:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     enclosure: Enclosure = BARE
     rooms: Rooms = field(default_factory=Rooms)
+    landing: Landing = Landing.LOCAL_MERGE
+    stands: Callable[[], bool] = lambda: True
 
 
 class LandingWord(StrEnum):
@@ -101,12 +107,16 @@ class LandingWord(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landed:
-    """How a landing ended: the word that counts, the outcome as it is told, the commit that is in, and why not."""
+    """How a landing ended: the word that counts, the outcome as it is told, the commit that is in, and why not.
+
+    `submitted` names where the commit itself was seen on the remote.
+    """
 
     word: LandingWord
     outcome: str
     sha: str
     reason: str = ""
+    submitted: str = ""
 
 
 class Workshop(Protocol):
@@ -133,6 +143,14 @@ class Workshop(Protocol):
 
     def rooms(self, tree: Path) -> Rooms:
         """Return what must stand open for whoever works in a tree or checkout, and no more."""
+        ...
+
+    def room(self) -> str:
+        """Say why the disk leaves no room for another work tree; nothing when it does."""
+        ...
+
+    def collect(self, now: Instant) -> tuple[PutAway, ...]:
+        """Remove the trees that are beyond the operator's bounds and hold nothing; returns those that went."""
         ...
 
     def tip(self, tree: WorkTree) -> str | None:
@@ -169,6 +187,14 @@ class Workshop(Protocol):
 
     def land(self, order: LandOrder, stop: threading.Event) -> Landed:
         """Bring a verified commit to where work lands, once the guards are green on the merge."""
+        ...
+
+    def arrived(self, landing: Landing) -> str:
+        """Return where the branch that work lands on is now: the remote's where work lands there, freshly fetched."""
+        ...
+
+    def recheck(self, order: CheckOrder, base: str, stop: threading.Event) -> tuple[CheckResult, ...]:
+        """Run checks on a commit of the branch that work lands on, against one that was green there."""
         ...
 
     def end_session(self, session_dir: Path) -> tuple[int, ...]:

@@ -57,18 +57,20 @@ def gc(
     keep: Keep = NOTHING,
     now: Instant = BEGINNING,
     live: frozenset[Path] = frozenset(),
+    running: bool = False,
     dry_run: bool = True,
 ) -> tuple[GcEntry, ...]:
     """List this repository's folders, oldest first, and remove those that are due and safe, unless it is a dry run.
 
-    Live folders and those of another running loop are never due. What holds work stays, whatever the bounds say.
+    Live folders and those of another running loop are never due; called by a `running` loop, neither is what it made
+    itself for checks and merges, or is about to make. What holds work stays, whatever the bounds say.
     """
     known = recorded(repository)
     sizes = {one.workspace.path: size_on_disk(one.workspace.path) for one in known}
     entries: list[GcEntry] = []
     for one, stays in zip(known, kept(known, sizes, keep, now), strict=True):
         size = sizes[one.workspace.path]
-        reason = "a session or a check works in it" if one.workspace.path in live else in_use(one) or stays
+        reason = in_use(one, live, running=running) or stays
         entry = _judged(repository, one, size) if not reason else _entry(one.workspace, reason, size, safe=False)
         entries.append(entry if dry_run or not entry.safe else _removed(repository, entry))
     return tuple(entries)
@@ -96,9 +98,14 @@ def kept(known: Sequence[Leftover], sizes: dict[Path, int], keep: Keep, now: Ins
     return said[::-1]
 
 
-def in_use(one: Leftover) -> str:
-    """Say that another loop that runs made a folder."""
-    return "the loop that made it is running" if one.maker_runs else ""
+def in_use(one: Leftover, live: frozenset[Path], *, running: bool) -> str:
+    """Say that somebody works in a folder, as far as can be known."""
+    is_own = one.workspace.kind is not WorkspaceKind.ATTEMPT or not one.workspace.ready
+    if one.maker_runs:
+        return "the loop that made it is running"
+    if one.workspace.path in live or (running and one.made_here and is_own):
+        return "a session or a check works in it"
+    return ""
 
 
 def prune_outputs(

@@ -56,11 +56,12 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leftover:
-    """A recorded folder: whether it is still on disk, and whether another process that made it still runs."""
+    """A recorded folder: whether it is on disk, whether another process that made it runs, or this one made it."""
 
     workspace: Workspace
     present: bool
     maker_runs: bool = False
+    made_here: bool = False
 
 
 def record_path(path: Path) -> Path:
@@ -117,9 +118,7 @@ def leftovers(state_dir: Path) -> tuple[Leftover, ...]:
     records = sorted(Path(os.path.realpath(state_dir)).glob("*/*/*.json"))
     found = [read_record(record.with_suffix("")) for record in records]
     known = sorted((one for one in found if one), key=lambda one: (one.created, str(one.path)))
-    return tuple(
-        Leftover(workspace=one, present=os.path.lexists(one.path), maker_runs=_maker_runs(one)) for one in known
-    )
+    return tuple(_leftover(one) for one in known)
 
 
 def require_item_id(item_id: str) -> str:
@@ -127,6 +126,23 @@ def require_item_id(item_id: str) -> str:
     if not ITEM_ID.fullmatch(item_id):
         raise Refusal("ITEM_ID_UNUSABLE", f"{item_id!r} cannot name a branch", hint="letters, digits, dash, underscore")
     return item_id
+
+
+def _leftover(workspace: Workspace) -> Leftover:
+    return Leftover(
+        workspace=workspace,
+        present=os.path.lexists(workspace.path),
+        maker_runs=_maker_runs(workspace),
+        made_here=_maker(workspace) == _this_process(),
+    )
+
+
+def _maker(workspace: Workspace) -> str:
+    try:
+        values = cast("dict[str, str]", json.loads(workspace.record_path.read_text(encoding="ascii")))
+        return values["maker"]
+    except (OSError, ValueError, KeyError):
+        return ""
 
 
 def _this_process() -> str:
@@ -140,10 +156,9 @@ def _maker_runs(workspace: Workspace) -> bool:
     import psutil
 
     try:
-        values = cast("dict[str, str]", json.loads(workspace.record_path.read_text(encoding="ascii")))
-        pid, _, started = values["maker"].partition("@")
+        pid, _, started = _maker(workspace).partition("@")
         return int(pid) != os.getpid() and str(psutil.Process(int(pid)).create_time()) == started
-    except (OSError, ValueError, KeyError, psutil.Error):
+    except (ValueError, psutil.Error):
         return False
 
 

@@ -68,6 +68,7 @@ IN_THE_WAY: dict[Code, dict[str, Any]] = {
     Code.IDLE: {"looked": look(0)},
     Code.UNCLAIMED: {"unclaimed": 1},
     Code.TARGET_FULL: {"sessions_max": 2, "live": 2},
+    Code.DISK_FULL: {"disk": "5 bytes are free, less than 10"},
     Code.LIMITED: {"gates": (CODEX,)},
     Code.STOPPED: {"gates": ()},
     Code.BUDGET_SPENT: {"spent": Spent(sentence="nothing is left", unblock="raise it", until=at(900))},

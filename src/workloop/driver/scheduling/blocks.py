@@ -21,6 +21,7 @@ class Code(StrEnum):
     IDLE = "idle"
     UNCLAIMED = "unclaimed"
     TARGET_FULL = "target_full"
+    DISK_FULL = "disk_full"
     LIMITED = "limited"
     PROBING = "probing"
     STOPPED = "stopped"
@@ -79,6 +80,7 @@ def blocks(target: TargetView, seen: Snapshot) -> tuple[Block, ...]:
         idle(target),
         spent(target),
         full(target),
+        crowded(target),
         gated(target, seen),
     )
     return tuple(block for block in found if block is not None)
@@ -166,6 +168,14 @@ def full(target: TargetView) -> Block | None:
         sentence=f"all of its {target.sessions_max} sessions are under way",
         unblock="raise its sessions_max, or wait for one to end",
     )
+
+
+def crowded(target: TargetView) -> Block | None:
+    """Say that the disk has no room for another work tree."""
+    if not target.disk:
+        return None
+    unblock = "see workloop gc --dry-run, then workloop gc or workloop gc --outputs, or make room in another way"
+    return Block(code=Code.DISK_FULL, sentence=target.disk, unblock=unblock)
 
 
 def gated(target: TargetView, seen: Snapshot) -> Block | None:

@@ -68,7 +68,7 @@ class TargetView:
     `looked` is None when its backlog could not be looked at, and `problem` says why. `gates` are the agents that may
     work on it, the preferred one first, and `resting` says why others may not just now. `unclaimed` sessions are under
     way and have not taken an item yet; `served` is the number of the start that it was last given, over all targets.
-    `spent` is a ceiling of its own that leaves no room.
+    `spent` is a ceiling of its own that leaves no room, `disk` says why its disk leaves none.
     """
 
     name: str
@@ -84,6 +84,7 @@ class TargetView:
     unclaimed: int = 0
     served: int = 0
     spent: Spent | None = None
+    disk: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
