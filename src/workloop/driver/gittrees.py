@@ -1,6 +1,7 @@
 """How the loop's work trees come, are kept, saved and taken away with git, and how much room they may take."""
 
 import shutil
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -28,15 +29,20 @@ TOO_MANY = "it is beyond the bounds of the disk"
 TREES_AT_ONCE = 8
 KEPT = ".kept"
 DAY_SECONDS = 86_400.0
+SIZED_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class GitTrees:
-    """The work trees of one repository; `in_use` are those that this process made and has not put away."""
+    """The work trees of one repository; `in_use` are those that this process made and has not put away.
+
+    `sized` is what they took on disk in all when that was last looked at, as a monotonic second and bytes.
+    """
 
     repository: Repository
     disk: DiskConfig = field(default_factory=DiskConfig)
     in_use: set[Path] = field(default_factory=set[Path])
+    sized: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
 
     def make(self, order: WorkOrder) -> WorkTree:
         """Make the work tree of an attempt, once the trees that earlier ones left are put away."""
@@ -103,6 +109,7 @@ class GitTrees:
             return self.put(workspace, reason, keep=keep)
         finally:
             self.in_use.discard(workspace.path)
+            self.sized.clear()
 
     def put(self, workspace: Workspace, reason: str, *, keep: bool) -> PutAway:
         """Do so; what this process made is in use until then."""
@@ -156,14 +163,22 @@ class GitTrees:
             if free < least:
                 return f"{free} bytes are free at {place}, less than disk.free_bytes_min, {least}"
         if most:
-            total = sum(size_on_disk(one.workspace.path) for one in recorded(self.repository))
+            total = self.size()
             if total > most:
                 return f"the work trees take {total} bytes, more than disk.trees_bytes_max, {most}"
         return ""
 
+    def size(self) -> int:
+        """Return what all trees take on disk; that is looked at once a minute at most."""
+        if not self.sized or time.monotonic() >= self.sized[0][0] + SIZED_SECONDS:
+            total = sum(size_on_disk(one.workspace.path) for one in recorded(self.repository))
+            self.sized[:] = [(time.monotonic(), total)]
+        return self.sized[0][1]
+
     def collect(self, now: Instant) -> tuple[PutAway, ...]:
         """Remove the trees that are beyond the bounds of the disk and hold nothing, and tell of those that stay."""
         keep = keep_of(self.disk)
+        self.sized.clear()
         entries = gc(self.repository, keep=keep, now=now, live=frozenset(self.in_use), running=True, dry_run=False)
         for entry in entries:
             if entry.removed:

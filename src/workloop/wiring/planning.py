@@ -175,7 +175,8 @@ def halt_of(reason: str) -> Halt | None:
 def make_project(plan: Plan, aim: Aim, tell: Tell, building: Building) -> Project:
     """Put together what the loop works with in one project; raises a Refusal when its repository cannot be used."""
     assert aim.target.queue is not None
-    repository = open_repository(aim.target.work_dir, aim.folder / "git", aim.integration_branch or None)
+    opened = open_repository(aim.target.work_dir, aim.folder / "git", aim.integration_branch or None)
+    repository = replace(opened, outputs=plan.config.disk.outputs)
     several = len(plan.aims) > 1
 
     def named(kind: str, facts: Mapping[str, Any]) -> None:
@@ -184,7 +185,7 @@ def make_project(plan: Plan, aim: Aim, tell: Tell, building: Building) -> Projec
 
     made = Project(
         queue=aim.target.queue,
-        workshop=GitShop(repository),
+        workshop=GitShop(repository, disk=plan.config.disk),
         folder=aim.folder,
         clock=SystemClock(),
         ids=SystemIds(),

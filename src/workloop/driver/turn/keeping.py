@@ -15,6 +15,7 @@ from workloop.service.perform import run_as_host
 
 LAND_AGAIN_SECONDS = 15.0
 TEND_SECONDS = 60.0
+COLLECT_SECONDS = 3600.0
 
 
 async def tend_when_due(site: Site) -> bool:
@@ -26,7 +27,16 @@ async def tend_when_due(site: Site) -> bool:
         await run_sync(run_as_host, site.project.queue, site.project.host, "tend", tend)
         await run_sync(sweep, site.project)
         site.tended_at = anyio.current_time()
+        if site.tended_at >= site.collected_at + COLLECT_SECONDS:
+            await run_sync(collect, site.project)
+            site.collected_at = site.tended_at
     return due
+
+
+def collect(project: Project) -> None:
+    """Remove the work trees that are beyond the bounds of the disk and hold nothing; what goes is told."""
+    for done in project.workshop.collect(project.now()):
+        project.tell("collected", {"path": str(done.path)})
 
 
 def sweep(project: Project) -> None:
@@ -48,19 +58,23 @@ def is_over(project: Project, root_id: str) -> bool:
 
 
 def land_when_due(desk: Desk, site: Site, tasks: TaskGroup) -> None:
-    """Start to land what waits, unless it is under way or was tried a moment ago."""
-    if site.landings is None or not site.landings.waiting or site.landing:
+    """Start to land what waits, and to look at what landed, unless that is under way or was done a moment ago."""
+    if site.landings is None or site.watch is None or site.landing or site.failed is not None:
         return
-    if anyio.current_time() >= site.land_again_at:
+    lands = anyio.current_time() >= site.land_again_at and site.landings.due(desk.now())
+    if lands or site.watch.due(desk.now()):
         site.landing = True
         tasks.start_soon(land, desk, site)
 
 
 async def land(desk: Desk, site: Site) -> None:
-    """Land what waits, beside the sessions; what could not land yet is tried again a little later."""
+    """Land what waits, beside the sessions, then look at what landed; what could not land yet is tried again later."""
     assert site.landings is not None
+    assert site.watch is not None
     try:
         settled = await run_sync(site.landings.land_all)
+        if not settled and site.watch.due(desk.now()):
+            await run_sync(site.watch.look)
     finally:
         site.landing = False
     pause = min(LAND_AGAIN_SECONDS, desk.parts.options.idle_poll_seconds)

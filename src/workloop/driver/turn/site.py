@@ -18,6 +18,7 @@ from workloop.driver.scheduling.situation import Halt, TargetView
 from workloop.driver.seam import run_sync
 from workloop.driver.target import Poller, Target
 from workloop.driver.turn.fleet import Fleets
+from workloop.driver.turn.greenwatch import GreenWatch
 from workloop.driver.turn.landing import Landings
 from workloop.service.call import require_campaign
 from workloop.service.insights import poll
@@ -60,9 +61,12 @@ class Site:
     served: int = 0
     served_at: Instant | None = None
     landings: Landings | None = None
+    watch: GreenWatch | None = None
     landing: bool = False
     land_again_at: float = float("-inf")
     tended_at: float = float("-inf")
+    collected_at: float = float("-inf")
+    disk: str = ""
     seen_event: EventId | None = None
     fleets: Fleets = field(default_factory=Fleets)
     stopped_here: list[GateKey] = field(default_factory=list[GateKey])
@@ -72,6 +76,7 @@ class Site:
         self.poller = self.target.looks()
         if self.project is not None and self.landings is None:
             self.landings = Landings(project=self.project)
+            self.watch = GreenWatch(project=self.project, stop=self.landings.stop)
 
     @property
     def name(self) -> str:
@@ -123,6 +128,7 @@ class Site:
             self.landings.collect()
         if self.project.lanes is not None:
             self.project.lanes.collect()
+        self.disk = self.project.workshop.room()
         looked = poll(self.project.queue)
         if self.pace.fruitless or self.faults:
             self.look_outside()
@@ -198,6 +204,7 @@ class Site:
             live=self.live,
             unclaimed=self.unclaimed,
             served=self.served,
+            disk=self.disk,
         )
 
     def back_off(self, now: Instant) -> Halt | None:
