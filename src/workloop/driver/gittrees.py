@@ -20,6 +20,7 @@ from workloop.runner.removal import remove
 from workloop.runner.repository import Repository
 from workloop.runner.salvage import salvage
 from workloop.runner.sandbox.enclosure import Rooms, git_rooms
+from workloop.runner.sandbox.receiving import receive
 from workloop.runner.workspace import WorkspaceOrder, attempt_path, break_stale_locks, make, require_workspace
 
 NEWER_ATTEMPT = "a newer attempt at the same item began"
@@ -115,6 +116,7 @@ class GitTrees:
         """Do so; what this process made is in use until then."""
         path = workspace.path
         try:
+            receive(path, ended=True)
             break_stale_locks(workspace)
             saved = salvage(workspace, reason=reason)
         except (WorkloopError, OSError) as unknown:
@@ -131,9 +133,12 @@ class GitTrees:
 
     def rooms(self, tree: Path) -> Rooms:
         """Return the tree and what git must write for its commits; a checkout only reads the objects it shares."""
-        if (tree / ".git").is_dir():
-            return Rooms(writable=(tree,), readable=(self.repository.common_dir / "objects",))
-        return git_rooms(tree)
+        record = read_record(tree)
+        return git_rooms(tree, None if record is None else record.branch or None)
+
+    def receive(self, tree: Path) -> tuple[str, ...]:
+        """Take over what an ended session committed behind walls; returns what was refused of it."""
+        return receive(tree, ended=True).refused
 
     def recover(self, spared: frozenset[Path]) -> tuple[PutAway, ...]:
         """Put away every folder that a dead loop left, its checks ended."""
