@@ -8,6 +8,8 @@ import msgspec
 from workloop.runner.meter.port import CallRefusal, Dialect
 
 MARK = "workloop meter"
+REFUSED = "refused"  # after the mark: what the adapters know a spent allowance by
+UNREACHABLE = 502
 JSON_TYPE = "application/json"
 
 
@@ -21,14 +23,15 @@ class Answer:
 
 
 def spent(dialect: Dialect, refusal: CallRefusal) -> Answer:
-    """Say that a call may not be sent: a matter of money, which no CLI tries again."""
-    return answer(dialect, 402, refusal.code, refusal.message, retry=False)
+    """Say that a call may not be sent, as something that no CLI tries again: Codex would, if it were about money."""
+    status = 400 if dialect is Dialect.RESPONSES else 402
+    return answer(dialect, status, refusal.code, refusal.message, mark=f"{MARK} {REFUSED}")
 
 
 def unauthorized(dialect: Dialect) -> Answer:
     """Say that no open session has this key."""
     message = "this key belongs to no running session"
-    return answer(dialect, 401, "METER_KEY_UNKNOWN", message, retry=False)
+    return answer(dialect, 401, "METER_KEY_UNKNOWN", message)
 
 
 def closed(dialect: Dialect, what: str) -> Answer:
@@ -48,7 +51,7 @@ def too_big(dialect: Dialect, bytes_max: int) -> Answer:
 
 def unreachable(dialect: Dialect, reason: str) -> Answer:
     """Say that the provider could not be reached or broke off before it answered; to be tried again."""
-    return answer(dialect, 502, "METER_UPSTREAM", reason)
+    return answer(dialect, UNREACHABLE, "METER_UPSTREAM", reason)
 
 
 def no_upgrade() -> Answer:
@@ -64,14 +67,14 @@ KINDS: Mapping[int, tuple[str, str]] = {
     404: ("not_found_error", "invalid_request_error"),
     413: ("request_too_large", "invalid_request_error"),
     426: ("invalid_request_error", "invalid_request_error"),
-    502: ("api_error", "server_error"),
+    UNREACHABLE: ("api_error", "server_error"),
 }
 
 
-def answer(dialect: Dialect, status: int, code: str, message: str, *, retry: bool | None = None) -> Answer:
-    """Write an error as this dialect's provider would."""
+def answer(dialect: Dialect, status: int, code: str, message: str, *, mark: str = MARK) -> Answer:
+    """Write an error as this dialect's provider would; what is the provider's failure may be tried again."""
     theirs, openais = KINDS[status]
-    told = f"{MARK}: {code}: {message}"
+    told = f"{mark}: {code}: {message}"
     match dialect:
         case Dialect.ANTHROPIC:
             body: dict[str, object] = {"type": "error", "error": {"type": theirs, "message": told}}
@@ -79,6 +82,6 @@ def answer(dialect: Dialect, status: int, code: str, message: str, *, retry: boo
             code_of = {401: "invalid_api_key", 402: "insufficient_quota"}.get(status, code.lower())
             body = {"error": {"type": openais, "code": code_of, "param": None, "message": told}}
     headers = {"content-type": JSON_TYPE, "x-workloop-refusal": code}
-    if retry is not None:
-        headers["x-should-retry"] = "true" if retry else "false"
+    if status != UNREACHABLE:
+        headers["x-should-retry"] = "false"
     return Answer(status=status, body=msgspec.json.encode(body), headers=headers)
