@@ -3,7 +3,11 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from workloop.domain.clock import Instant
 from workloop.driver.gitshop import GitShop
@@ -13,7 +17,9 @@ from workloop.runner.repository import Repository, open_repository
 from workloop.runner.workspace import WorkspaceOrder, make
 from workloop.testing.gitrepo import ScratchRepository, scratch_repository
 
-# The child kills itself just before its Nth step that another process could see, or gets to the end.
+PARTS = 4
+
+# For each line, "tree step", a forked child kills itself just before its step that another process could see, or ends.
 KILLED_AT = """
 import os, signal, sys
 from pathlib import Path
@@ -21,28 +27,49 @@ from workloop.driver.gitshop import GitShop
 from workloop.runner.registry import read_record
 from workloop.runner.repository import open_repository
 
-repo, state, tree, at = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])
 STEPS = {"subprocess.Popen", "os.remove", "os.rename", "os.mkdir", "os.rmdir", "shutil.copyfile", "shutil.rmtree"}
-shop, workspace, count = GitShop(open_repository(repo, state)), read_record(tree), 0
+shop, count = GitShop(open_repository(Path(sys.argv[1]), Path(sys.argv[2]))), 0
 
-def step(event, arguments):
-    global count
-    if event in STEPS:
-        count += 1
-        if count == at:
-            os.kill(os.getpid(), signal.SIGKILL)
+def put_away(tree, at):
+    def step(event, arguments):
+        global count
+        if event in STEPS:
+            count += 1
+            if count == at:
+                os.kill(os.getpid(), signal.SIGKILL)
 
-sys.addaudithook(step)
-done = shop.put_by(workspace, "killed")
-assert done.stays == "", done
+    workspace = read_record(Path(tree))
+    sys.addaudithook(step)
+    done = shop.put_by(workspace, "killed")
+    os._exit(0 if done.stays == "" else 1)
+
+for line in sys.stdin:
+    tree, at = line.rsplit(" ", 1)
+    child = os.fork()
+    if child == 0:
+        put_away(tree, int(at))
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
-def killed_at(repository: Repository, tree: Path, step: int) -> bool:
-    argv = [sys.executable, "-c", KILLED_AT, str(repository.path), str(repository.state_dir), str(tree), str(step)]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr
-    return done.returncode != 0
+@contextmanager
+def killer(repository: Repository) -> Generator[Callable[[Path, int], bool]]:
+    """Start what puts trees away and is killed; yields what tells whether it was."""
+    argv = [sys.executable, "-c", KILLED_AT, str(repository.path), str(repository.state_dir)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        asked, answers = child.stdin, child.stdout
+
+        def killed_at(tree: Path, step: int) -> bool:
+            asked.write(f"{tree} {step}\n")
+            asked.flush()
+            code = int(answers.readline())
+            assert code in (0, -signal.SIGKILL)
+            return code != 0
+
+        yield killed_at
+        asked.close()
 
 
 def worked_in(repository: Repository, attempt: int) -> tuple[Workspace, str]:
@@ -61,27 +88,38 @@ def worked_in(repository: Repository, attempt: int) -> tuple[Workspace, str]:
     return workspace, loose
 
 
-def test_a_loop_killed_before_any_step_of_putting_a_tree_away_loses_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_loop_killed_before_any_step_of_putting_a_tree_away_loses_nothing(tmp_path: Path, part: int) -> None:
     """F01, F02, F26: at every moment the work is in the tree or on a reference, and the next loop finishes."""
     scratch = scratch_repository(tmp_path / "repo", {"a.txt": "one\n", "gone.txt": "x\n"})
     repository = open_repository(scratch.path, tmp_path / "state")
-    step, going = 0, True
-    while going:
-        step += 1
-        workspace, loose = worked_in(repository, step)
-        ref = workspace.salvage_ref
-        going = killed_at(repository, workspace.path, step)
-        saved = scratch.git("for-each-ref", "--format=x", ref) != ""
-        assert saved or (workspace.path / "new.txt").read_text() == f"new {step}\n"
-        left = GitShop(repository).recover(frozenset())
-        assert [done.stays for done in left] == ([""] if going and left else [])
-        names = scratch.git("ls-tree", "-r", "--name-only", ref).splitlines()
-        assert names == ["a.txt", "done.txt", "loose.txt", "new.txt"]
-        assert scratch.git("show", f"{ref}:a.txt") == f"changed {step}"
-        assert scratch.git("merge-base", loose, ref) == loose
-        assert not workspace.path.exists()
-        assert leftovers(repository.state_dir) == ()
-        assert [entry.path for entry in worktrees(repository.path)] == [scratch.path]
-        assert list(repository.folder("worktrees").iterdir()) == []
+    step, going = part + 1, True
+    with killer(repository) as killed_at:
+        while going:
+            workspace, loose = worked_in(repository, step)
+            going = killed_at(workspace.path, step)
+            finish(scratch, repository, workspace, loose)
+            step += PARTS
     assert step > 30
     assert scratch.git("fsck", "--no-dangling") == ""
+
+
+def finish(scratch: ScratchRepository, repository: Repository, workspace: Workspace, loose: str) -> None:
+    """See that the work is somewhere, do what the next loop does, and see all of it on its reference."""
+    ref, mark = workspace.salvage_ref, str(workspace.attempt)
+    saved = scratch.git("for-each-ref", "--format=x", ref) != ""
+    assert saved or (workspace.path / "new.txt").read_text() == f"new {mark}\n"
+    left = GitShop(repository).recover(frozenset())
+    assert [done.stays for done in left] == [""] * len(left)
+    assert scratch.git("ls-tree", "-r", "--name-only", ref).splitlines() == [
+        "a.txt",
+        "done.txt",
+        "loose.txt",
+        "new.txt",
+    ]
+    assert scratch.git("show", f"{ref}:a.txt") == f"changed {mark}"
+    assert scratch.git("merge-base", loose, ref) == loose
+    assert not workspace.path.exists()
+    assert leftovers(repository.state_dir) == ()
+    assert [entry.path for entry in worktrees(repository.path)] == [scratch.path]
+    assert list(repository.folder("worktrees").iterdir()) == []
