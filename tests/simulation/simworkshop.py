@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 from world import Life, World
 
+from workloop.domain.campaign import Landing
 from workloop.domain.checks import Check, CheckKind, CheckOutcome, CheckResult, judge_check
 from workloop.domain.clock import Instant
 from workloop.domain.ids import ItemId
@@ -160,6 +161,11 @@ class SimWorkshop:
         del tree
         return Rooms()
 
+    def receive(self, tree: Path) -> tuple[str, ...]:
+        """Refuse nothing."""
+        del tree
+        return ()
+
     def tip(self, tree: WorkTree) -> str | None:
         """Return the commit that stands checked out."""
         return self.origin.branches.get(tree.branch, tree.start)
@@ -234,6 +240,16 @@ class SimWorkshop:
             return Landed(word=LandingWord.REFUSED, outcome="guards_not_green", sha=order.sha, reason="red")
         self.origin.main = self.origin.commit(self.origin.main, "", good=True).sha
         return Landed(word=LandingWord.LANDED, outcome="landed", sha=order.sha)
+
+    def arrived(self, landing: Landing) -> str:
+        """Return where the main branch is."""
+        self.life.require()
+        return self.origin.main
+
+    def recheck(self, order: CheckOrder, base: str, stop: threading.Event) -> tuple[CheckResult, ...]:
+        """Run checks on the main branch, where everything holds."""
+        self.life.require()
+        return tuple(result(check, order, good=True) for check in order.checks)
 
     def end_session(self, session_dir: Path) -> tuple[int, ...]:
         """Return nothing: a dead host's sessions died with it."""

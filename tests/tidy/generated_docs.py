@@ -21,6 +21,7 @@ from workloop.config import (
     HarnessConfig,
     HarnessKind,
     PhaseConfig,
+    SandboxConfig,
     TargetConfig,
     TrackerConfig,
     read_driver,
@@ -28,6 +29,7 @@ from workloop.config import (
 )
 from workloop.config.harnesses import NAMED_PROGRAMS
 from workloop.config.phases import read_phase
+from workloop.config.sandbox import read_sandbox
 from workloop.config.targets import read_target
 from workloop.domain.errors import WorkloopError
 from workloop.domain.grants import ALLOWED, Grant
@@ -243,7 +245,8 @@ def settings_keys() -> list[str]:
         Asked(name="review"),
         Asked(kind="backlog.md"),
     )
-    target = Asked(work_dir=".", tracker=tracker)
+    target, sandbox = Asked(work_dir=".", tracker=tracker), Asked()
+    read_sandbox(sandbox, HERE)
     read_settings(campaign)
     read_driver(loop, HERE, {})
     read_harness(harness, "harness", "claude", HERE)
@@ -254,6 +257,7 @@ def settings_keys() -> list[str]:
         "campaign.ceilings": ceilings,
         "campaign.defaults": defaults,
         "loop": loop,
+        "sandbox": sandbox,
         "harness.<name>": harness,
         "phase": phase,
         "target.<name>": target,
@@ -279,6 +283,7 @@ def default_of(key: str) -> str:
         "campaign.ceilings": (campaign.ceilings,),
         "campaign.defaults": (campaign.defaults,),
         "loop": (loop, loop.bounds, loop.retention),
+        "sandbox": (SandboxConfig(),),
         "harness.<name>": (read_harness({}, "harness", "claude", HERE),),
         "phase": (PhaseConfig(name=""),),
         "target.<name>": (TargetConfig(work_dir=Path()),),

@@ -41,6 +41,14 @@ MEANING: Mapping[str, Meaning] = {
     "campaign.defaults.versions": Meaning("versions that results belong to, by name"),
     "campaign.defaults.protected": Meaning("paths that no worker may change"),
     "campaign.defaults.verification": Meaning('"both", "host", "session" or "none"', '"both"'),
+    "sandbox.kind": Meaning(
+        'walls around sessions and checks: "auto" where they work, "bwrap" or no run at all, "none"'
+    ),
+    "sandbox.network": Meaning('what sessions reach: "open", "loopback" (this loop and `sandbox.ports`), "none"'),
+    "sandbox.checks_network": Meaning("the same for checks"),
+    "sandbox.readable": Meaning("places of your home, such as tool chains, that sessions and checks may read"),
+    "sandbox.hidden": Meaning("further places that they must not see"),
+    "sandbox.ports": Meaning("ports of this machine that sessions reach when their network is loopback"),
     "loop.harness": Meaning(
         "the harness of all sessions that no phase gives to another", '"claude", or the only block'
     ),
@@ -102,6 +110,8 @@ MEANING: Mapping[str, Meaning] = {
         "acp `model_argument`, `mode`, `read_only_mode` and `login`"
     ),
     "harness.<name>.script": Meaning("the script of the scripted agent"),
+    "harness.<name>.readable": Meaning("places that its sessions may read from inside the sandbox, such as settings"),
+    "harness.<name>.writable": Meaning("places that they may write as well, such as a login that is renewed"),
     "phase.name": Meaning('the phase\'s name, once; "implement" and "review" have a brief of their own', "required"),
     "phase.harness": Meaning("the harness of its sessions", "the loop's"),
     "phase.tier": Meaning("which of the harness's `models` its sessions ask for"),

@@ -145,6 +145,10 @@ class Workshop(Protocol):
         """Return what must stand open for whoever works in a tree or checkout, and no more."""
         ...
 
+    def receive(self, tree: Path) -> tuple[str, ...]:
+        """Take over what an ended session committed behind walls; returns what was refused of it."""
+        ...
+
     def room(self) -> str:
         """Say why the disk leaves no room for another work tree; nothing when it does."""
         ...

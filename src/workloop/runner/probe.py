@@ -9,6 +9,7 @@ from workloop.runner.git import ANY_FAILURE, git
 from workloop.runner.gitfacts import commit_of, tree_of
 from workloop.runner.registry import Workspace
 from workloop.runner.repository import Repository
+from workloop.runner.sandbox.receiving import receive
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,11 @@ class WorkspaceProbe:
     protected: tuple[str, ...]
 
     def refuse(self, item_id: ItemId, sha: str) -> tuple[str, str] | None:
-        """Return the first reason why the commit cannot stand as this attempt's result."""
+        """Return the first reason why the commit cannot stand as this attempt's result.
+
+        What the session has brought so far, behind walls, is looked at first and taken over.
+        """
+        receive(self.workspace.path)
         facts = candidate_facts(self.repository, self.workspace, sha, protected=self.protected)
         for problem in facts.problems:
             return problem.code, f"{problem.message}; {problem.hint}"

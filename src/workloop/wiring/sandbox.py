@@ -10,6 +10,7 @@ import workloop
 from workloop.config import DriverConfig, SandboxConfig, SandboxWish, Settings, state_home
 from workloop.runner.quarters import NO_WALLS, Walls
 from workloop.runner.sandbox.enclosure import BARE, Network, Rooms, find_enclosure
+from workloop.runner.sandbox.mounts import FREE, PRIVATE
 from workloop.runner.sandbox.trial import try_bwrap
 from workloop.wiring.doors import Doors
 
@@ -59,10 +60,10 @@ def standing_rooms(config: SandboxConfig, hidden: Iterable[Path], environment: M
 
     Programs on PATH are seen wherever they lie, and so is the interpreter that the loop itself runs on.
     """
-    return Rooms(
-        readable=tuple(dict.fromkeys((*toolchain(environment), *config.readable))),
-        hidden=tuple(dict.fromkeys((*hidden, *config.hidden))),
-    )
+    shut = tuple(dict.fromkeys((*hidden, *config.hidden)))
+    masked = (*shut, *FREE, *map(Path, PRIVATE), Path(environment.get("HOME") or Path.home()))
+    tools = (place for place in toolchain(environment) if any(place.is_relative_to(mask) for mask in masked))
+    return Rooms(readable=tuple(dict.fromkeys((*tools, *config.readable))), hidden=shut)
 
 
 def toolchain(environment: Mapping[str, str]) -> Iterator[Path]:

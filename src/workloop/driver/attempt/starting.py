@@ -4,6 +4,7 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,7 @@ async def start(project: Project, kit: SessionKit, lease: Lease, scene: Scene, t
     item_file = write_private(folder / "item.json", json.dumps(item_facts(held)))
     worker = Actor(principal=f"session:{session_id}", grant=Grant.SESSION, token=held.token)
     queue = replace(project.queue, probe=scene.probe, witness=lease.witness, brake=project.brake)
+    queue = replace(queue, notice=partial(kit.oversight.notice, session_id))
     endpoint = kit.endpoint.admit(worker, queue, over_mcp=kit.harness.capabilities.per_run_mcp)
     request = LaunchRequest(
         prompt=turn.prompt,
@@ -97,6 +99,7 @@ async def start(project: Project, kit: SessionKit, lease: Lease, scene: Scene, t
         turns_max=kit.turns_max,
         cost_micros_max=kit.cost_micros_max,
         read_only=scene.read_only,
+        rooms=lease.rooms,
     )
     request = await run_sync(walled, project, kit, held, scene, request)
     kit.oversight.began(facts)
@@ -105,6 +108,9 @@ async def start(project: Project, kit: SessionKit, lease: Lease, scene: Scene, t
         report = await heard(project, kit, lease, request, note)
     finally:
         kit.endpoint.dismiss(endpoint)
+    if kit.walls.stand:
+        for refused in await run_sync(project.workshop.receive, scene.cwd):
+            project.tell("refused", {"key": held.key, "error": refused})
     kit.oversight.ended(facts, report, guessed=guessed(report))
     write_note(folder, {**note, "ended": True})
     project.tell("ended", {"key": held.key, "class": report.session_class.value, "detail": report.detail})
@@ -117,7 +123,9 @@ def walled(project: Project, kit: SessionKit, held: Held, scene: Scene, request:
     if not kit.walls.stand:
         return request
     home = home_of(project.folder, kit.gate.harness or kit.harness.name, held.item_id, scene.phase)
-    return quartered(kit.harness, replace(request, rooms=project.workshop.rooms(scene.cwd)), kit.walls, home)
+    return quartered(
+        kit.harness, replace(request, rooms=project.workshop.rooms(scene.cwd) | request.rooms), kit.walls, home
+    )
 
 
 async def heard(
