@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
+from workloop.config.paths import read_places
 from workloop.domain.ids import SLUG
 from workloop.domain.reader import Json, Reader, bad
 
@@ -34,7 +36,8 @@ class LaneConfig:
     """One lane: each command is an argument list and may be empty; a port is a number, or 0 for one of the host's.
 
     `start` runs as long as its grant; the others run to their end. `environment` is exported to the commands and to the
-    session, `visible` names variables of the loop that the commands may see. `adopt` counts what appeared in the lane
+    session, `visible` names variables of the loop that the commands may see, readable and writable are places that its
+    sessions see behind their walls. `adopt` counts what appeared in the lane
     during a grant as recorded, though nobody recorded it.
     """
 
@@ -48,16 +51,18 @@ class LaneConfig:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     visible: tuple[str, ...] = ()
     ports: Mapping[str, int] = field(default_factory=dict[str, int])
+    readable: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
     adopt: bool = False
     command_seconds: float = COMMAND_SECONDS
     health_seconds: float = HEALTH_SECONDS
     tries: int = TRIES
 
 
-def read_lanes(value: Json, path: str = "lane") -> dict[str, LaneConfig]:
+def read_lanes(value: Json, base: Path, path: str = "lane") -> dict[str, LaneConfig]:
     """Read every lane that the loop is to keep."""
     reader = Reader({} if value is None else value, path)
-    found = {name: read_lane(name, reader.take(name), reader.at(name)) for name in reader.values}
+    found = {name: read_lane(name, reader.take(name), base, reader.at(name)) for name in reader.values}
     fixed = dict[int, str]()
     for name, lane in found.items():
         for port_name, port in lane.ports.items():
@@ -66,7 +71,7 @@ def read_lanes(value: Json, path: str = "lane") -> dict[str, LaneConfig]:
     return found
 
 
-def read_lane(name: str, value: Json, path: str) -> LaneConfig:
+def read_lane(name: str, value: Json, base: Path, path: str) -> LaneConfig:
     """Read one lane."""
     if not SLUG.match(name) or ".." in name:
         raise bad(path, f"{name!r} is no name of a lane", hint="use lower-case letters, digits, '.', '-' and '_'")
@@ -82,6 +87,8 @@ def read_lane(name: str, value: Json, path: str) -> LaneConfig:
         environment=read_environment(reader),
         visible=reader.texts("visible"),
         ports=read_ports(reader),
+        readable=read_places(reader, "readable", base),
+        writable=read_places(reader, "writable", base),
         adopt=reader.flag("adopt"),
         command_seconds=seconds(reader, "command_seconds", COMMAND_SECONDS),
         health_seconds=seconds(reader, "health_seconds", HEALTH_SECONDS),

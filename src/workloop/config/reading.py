@@ -13,6 +13,7 @@ from workloop.config.disk import read_disk
 from workloop.config.driver import DriverConfig, read_driver
 from workloop.config.folder import require_own
 from workloop.config.harnesses import read_harnesses
+from workloop.config.landing import read_landing
 from workloop.config.lanes import read_lanes
 from workloop.config.place import CONFIG_NAME, Place, find_repository, loop_folder, place_of, refuse_inside, short_name
 from workloop.config.sandbox import read_sandbox
@@ -116,7 +117,8 @@ def parse_values(values: Mapping[str, Json], place: Place, environment: Mapping[
     slug, table = read_campaign(reader.take("campaign"), environment)
     loop = read_loop(reader, source.parent)
     tracker = read_tracker(reader.take("tracker"), "tracker", place.repository)
-    lanes = read_lanes(reader.take("lane"))
+    landing = read_landing(reader.take("landing"))
+    lanes = read_lanes(reader.take("lane"), source.parent)
     reader.done()
     loop = replace(loop, work_dir=place.repository, state_dir=loop.state_dir or place.folder, campaign=slug)
     return finished(
@@ -138,6 +140,7 @@ def parse_values(values: Mapping[str, Json], place: Place, environment: Mapping[
                         integration_branch=loop.integration_branch,
                         tracker=tracker,
                         lanes=lanes,
+                        landing=landing,
                     ),
                 ),
             ),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workloop.config.hours import ActiveHours, read_hours
+from workloop.config.landing import LandingConfig, read_landing
 from workloop.config.lanes import LaneConfig, read_lanes
 from workloop.config.names import check_name
 from workloop.config.paths import absolute, read_path
@@ -29,6 +30,7 @@ class TargetConfig:
     paused: str = ""
     tracker: TrackerConfig | None = None
     lanes: Mapping[str, LaneConfig] = field(default_factory=dict[str, LaneConfig])
+    landing: LandingConfig = field(default_factory=LandingConfig)
 
 
 def read_targets(value: Json, base: Path) -> dict[str, TargetConfig]:
@@ -61,7 +63,8 @@ def read_target(value: Json, path: str, base: Path) -> TargetConfig:
         sessions_max=reader.whole("sessions_max", default=0, lowest=0, highest=SESSIONS_MAX) or None,
         paused=reader.text("paused"),
         tracker=read_tracker(reader.take("tracker"), reader.at("tracker"), work_dir),
-        lanes=read_lanes(reader.take("lane"), reader.at("lane")),
+        landing=read_landing(reader.take("landing"), reader.at("landing")),
+        lanes=read_lanes(reader.take("lane"), base, reader.at("lane")),
     )
     reader.done()
     return target

@@ -13,6 +13,7 @@ from workloop.domain.errors import Fault
 from workloop.runner.command import Command, CommandEnd, run_command, safe_environment
 from workloop.runner.harness.files import write_private
 from workloop.runner.orphans import end_orphans
+from workloop.runner.sandbox.rooms import Rooms
 
 SERVICE_SECONDS: Final = 30 * 86_400.0
 END_SECONDS: Final = 60.0
@@ -91,6 +92,7 @@ class LaneRunner:
     folder: Path
     ports: Ports
     environment: Mapping[str, str]
+    door: Callable[[int], Path] | None = None
     stop: threading.Event = field(default_factory=threading.Event)
 
     def place(self, lane: LaneConfig) -> Path:
@@ -108,9 +110,20 @@ class LaneRunner:
     def variables(self, lane: LaneConfig) -> dict[str, str]:
         """Return a lane's folder and ports."""
         found = {LANE: lane.name, LANE_DIR: str(self.room(lane))}
-        for name, wanted in lane.ports.items():
-            found[port_variable(name)] = str(self.ports(lane.name, name, wanted))
-        return found
+        return found | {port_variable(name): str(port) for name, port in self.ports_of(lane).items()}
+
+    def rooms(self, lane: LaneConfig) -> Rooms:
+        """Return what a lane's sessions see of it behind their walls; where the network is cut, its ports by doors."""
+        ports = self.ports_of(lane).values()
+        return Rooms(
+            readable=lane.readable,
+            writable=(self.room(lane), *lane.writable),
+            ports={} if self.door is None else {port: self.door(port) for port in ports},
+        )
+
+    def ports_of(self, lane: LaneConfig) -> dict[str, int]:
+        """Return a lane's ports by name."""
+        return {name: self.ports(lane.name, name, wanted) for name, wanted in lane.ports.items()}
 
     def run(self, lane: LaneConfig, step: str, argv: Argv, variables: Mapping[str, str], paper: object) -> StepEnd:
         """Run one command to its end; without a command all is well."""

@@ -1,6 +1,6 @@
 """How a project's lanes are put together: the operator's commands, and the ports that this host has for them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from workloop.config import state_home
@@ -9,12 +9,15 @@ from workloop.driver.lanes.lanes import Lanes
 from workloop.driver.project import Project
 from workloop.runner.lanes import LaneRunner
 from workloop.store.journal.ports import FileHostPorts, PortOwner
+from workloop.wiring.doors import Doors
 
 PORTS_NAME: Final = "host-ports"
 FOLDER_NAME: Final = "lanes"
 
 
-def lanes_of(project: Project, configs: Mapping[str, LaneConfig], environment: Mapping[str, str]) -> Lanes | None:
+def lanes_of(
+    project: Project, configs: Mapping[str, LaneConfig], environment: Mapping[str, str], doors: Doors | None
+) -> Lanes | None:
     """Return the lanes that a loop keeps in a project; None when its settings name none."""
     if not configs:
         return None
@@ -28,7 +31,7 @@ def lanes_of(project: Project, configs: Mapping[str, LaneConfig], environment: M
     return Lanes(
         queue=project.queue,
         host=project.host,
-        machine=LaneRunner(folder=folder, ports=port, environment=environment),
+        machine=LaneRunner(folder=folder, ports=port, environment=environment, door=doors and doors.socket),
         configs=configs,
         place=project.place,
         clock=project.clock,
@@ -39,3 +42,11 @@ def lanes_of(project: Project, configs: Mapping[str, LaneConfig], environment: M
 def host_ports(environment: Mapping[str, str]) -> FileHostPorts:
     """Return the ports that all loops of this user share on this host."""
     return FileHostPorts(state_home(environment) / PORTS_NAME)
+
+
+def lane_ports(projects: Iterable[Project | None]) -> Iterator[int]:
+    """Yield the port of every lane, so that there is a door to it where the network of sessions is cut."""
+    for project in projects:
+        if project is not None and project.lanes is not None:
+            for lane in project.lanes.configs.values():
+                yield from project.lanes.machine.ports_of(lane).values()

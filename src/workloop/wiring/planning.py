@@ -10,6 +10,7 @@ from anyio.abc import TaskStatus
 
 from workloop.config import ActiveHours, DriverConfig, HarnessConfig, Place, Settings, TargetSettings, state_home
 from workloop.config.harnesses import ACCOUNT, TIER_DEFAULT
+from workloop.config.landing import LandingConfig
 from workloop.config.lanes import LaneConfig
 from workloop.domain.clock import seconds_us
 from workloop.domain.gate import GateKey
@@ -34,6 +35,7 @@ from workloop.service.call import Queue
 from workloop.store.system import SystemClock, SystemIds
 from workloop.wiring.doors import Doors
 from workloop.wiring.harnesses import make_harnesses, session_environment
+from workloop.wiring.landing import ways_of
 from workloop.wiring.lanes import lanes_of
 from workloop.wiring.sandbox import Building, building_of, secrets_of
 
@@ -50,6 +52,7 @@ class Aim:
     sessions_max: int | None = None
     paused: str = ""
     lanes: Mapping[str, LaneConfig] = field(default_factory=dict[str, LaneConfig])
+    landing: LandingConfig = field(default_factory=LandingConfig)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +101,7 @@ def plan_of(settings: Settings, options: LoopOptions, queues: Sequence[Queue], t
             sessions_max=target.config.sessions_max or loop.sessions_max_target,
             paused=target.config.paused,
             lanes=target.config.lanes,
+            landing=target.config.landing,
         )
         for target, queue in zip(settings.targets, queues, strict=True)
     ]
@@ -185,7 +189,9 @@ def make_project(plan: Plan, aim: Aim, tell: Tell, building: Building) -> Projec
 
     made = Project(
         queue=aim.target.queue,
-        workshop=GitShop(repository, disk=plan.config.disk),
+        workshop=GitShop(
+            repository, ways=ways_of(repository, aim.target.queue, aim.landing, plan.environment), disk=plan.config.disk
+        ),
         folder=aim.folder,
         clock=SystemClock(),
         ids=SystemIds(),
@@ -195,8 +201,9 @@ def make_project(plan: Plan, aim: Aim, tell: Tell, building: Building) -> Projec
         brake=BrakePolicy(waits_us=tuple(seconds_us(wait) for wait in plan.config.fruitless_waits)),
         walls=building.sessions,
         check_walls=building.checks,
+        landing=aim.landing,
     )
-    return replace(made, lanes=lanes_of(made, aim.lanes, plan.environment))
+    return replace(made, lanes=lanes_of(made, aim.lanes, plan.environment, plan.doors))
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ from workloop.wiring.doors import port_of, private_doors
 from workloop.wiring.harnesses import known_secrets
 from workloop.wiring.journal import host_slots, open_journal, read_journal
 from workloop.wiring.keeping import keep_within
+from workloop.wiring.lanes import lane_ports
 from workloop.wiring.learning import LearningEndpoint
 from workloop.wiring.planning import Plan, opening_gates, plan_of, site_of
 from workloop.wiring.versions import vet_versions
@@ -207,7 +208,7 @@ async def serve_and_run(
                 services.start_soon(control.listen)
             folders = [plan.folder, *(aim.folder for aim in plan.aims)]
             services.start_soon(keep_within, folders, plan.config.retention, parts.clock, parts.tell)
-            ports = list(plan.config.sandbox.ports)
+            ports = [*plan.config.sandbox.ports, *lane_ports(site.project for site in parts.sites)]
             if endpoint is not None:
                 url = await services.start(endpoint.serve)
                 ports.append(port_of(url))

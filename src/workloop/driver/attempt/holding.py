@@ -19,6 +19,7 @@ from workloop.domain.session import SessionReport
 from workloop.driver.attempt.witness import AttemptWitness
 from workloop.driver.oversight import SessionFacts
 from workloop.driver.seam import run_sync
+from workloop.runner.sandbox.rooms import Rooms
 from workloop.runner.session import StopRequest
 from workloop.service.call import Queue
 from workloop.service.perform import perform
@@ -86,7 +87,8 @@ class Lease:
     """A claim's life: `stop` ends the session under it, `lost` says that the item is no longer ours.
 
     While `ending`, the loop itself is closing the claim, and its end is no news. `sessions` are those that were run
-    under it; `witness` says what the host saw of them when the claim ends. `environment` is what they see of its lane.
+    under it; `witness` says what the host saw of them when the claim ends. `environment` and `rooms` are what
+    they see of its lane.
     """
 
     held: Held
@@ -97,6 +99,7 @@ class Lease:
     sessions: list[tuple[SessionFacts, SessionReport]] = field(default_factory=list[tuple[SessionFacts, SessionReport]])
     witness: AttemptWitness | None = None
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    rooms: Rooms = field(default_factory=Rooms)
 
     def lose(self, reason: str) -> None:
         """Stop everything under the claim at once."""

@@ -15,6 +15,7 @@ from workloop.driver.attempt.insisting import insist, settled
 from workloop.driver.lanes.lanes import Guest, Lanes, evidence_of
 from workloop.driver.project import Project
 from workloop.driver.seam import run_sync
+from workloop.runner.sandbox.rooms import Rooms
 from workloop.service.call import require_campaign
 from workloop.service.perform import run_as_host
 
@@ -43,13 +44,14 @@ async def in_lane(project: Project, lease: Lease, path: Path, sha: str) -> Async
         yield ready
     finally:
         with anyio.CancelScope(shield=True):
-            lease.environment = {}
+            lease.environment, lease.rooms = {}, Rooms()
             await run_sync(lanes.leave, name)
 
 
 async def made_ready(project: Project, lanes: Lanes, lease: Lease, guest: Guest, name: str) -> bool:
     """Make a lane ready; where it cannot be, give the claim back, or ask a person when that happened too often."""
     try:
+        lease.rooms = lanes.machine.rooms(lanes.configs[name])
         lease.environment = dict(await run_sync(lanes.enter, name, guest, lease.stop.requested.is_set))
     except (Fault, Refusal, OSError) as failed:
         if lease.lost or lease.stop.requested.is_set() or await settled(project, lease):

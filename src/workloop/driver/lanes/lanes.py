@@ -173,14 +173,14 @@ class Lanes:
         Where the claim still stands, the lane is dirty as soon as it ends, and is found then.
         """
         stay = self.stays.get(name)
-        if stay is not None and stay.service is not None:
-            problem = stay.service.end()
-            if problem:
-                self.tell("lane", {"lane": name, "error": f"what it started: {problem}"})
-        self.stays.pop(name, None)
-        self.collect()
-        if name in self.dirty:
+        try:
+            if stay is not None and stay.service is not None:
+                problem = stay.service.end()
+                if problem:
+                    self.tell("lane", {"lane": name, "error": f"what it started: {problem}"})
             self.clean(name)
+        finally:
+            self.stays.pop(name, None)
 
     def clean(self, name: str) -> None:
         """Close what the last grant recorded, and free the lane; a failure is counted and told."""

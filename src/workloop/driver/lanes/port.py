@@ -6,6 +6,7 @@ from typing import Protocol
 
 from workloop.config.lanes import Argv, LaneConfig
 from workloop.runner.lanes import StepEnd
+from workloop.runner.sandbox.rooms import Rooms
 
 
 class Service(Protocol):
@@ -29,6 +30,14 @@ class LaneHost(Protocol):
 
     def variables(self, lane: LaneConfig) -> dict[str, str]:
         """Return what is the same for every grant of a lane: its folder and its ports; raises when there are none."""
+        ...
+
+    def rooms(self, lane: LaneConfig) -> Rooms:
+        """Return what a lane's sessions see of it behind their walls."""
+        ...
+
+    def ports_of(self, lane: LaneConfig) -> dict[str, int]:
+        """Return a lane's ports by name, always the same; raises when there are none left."""
         ...
 
     def run(self, lane: LaneConfig, step: str, argv: Argv, variables: Mapping[str, str], paper: object) -> StepEnd:
