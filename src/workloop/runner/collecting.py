@@ -34,13 +34,14 @@ BEGINNING = Instant(0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GcEntry:
-    """What would happen to one recorded folder, and why."""
+    """What would happen to one recorded folder, and why; `used` when somebody works in it."""
 
     workspace: Workspace
     safe: bool
     reason: str
     bytes_on_disk: int
     removed: bool = False
+    used: bool = False
 
 
 class Pruned(NamedTuple):
@@ -70,8 +71,11 @@ def gc(
     entries: list[GcEntry] = []
     for one, stays in zip(known, kept(known, sizes, keep, now), strict=True):
         size = sizes[one.workspace.path]
-        reason = in_use(one, live, running=running) or stays
-        entry = _judged(repository, one, size) if not reason else _entry(one.workspace, reason, size, safe=False)
+        used = in_use(one, live, running=running)
+        if used or stays:
+            entry = _entry(one.workspace, used or stays, size, safe=False, used=bool(used))
+        else:
+            entry = _judged(repository, one, size)
         entries.append(entry if dry_run or not entry.safe else _removed(repository, entry))
     return tuple(entries)
 
@@ -172,5 +176,5 @@ def _removed(repository: Repository, entry: GcEntry) -> GcEntry:
     return replace(entry, removed=True)
 
 
-def _entry(workspace: Workspace, reason: str, size: int, *, safe: bool) -> GcEntry:
-    return GcEntry(workspace=workspace, safe=safe, reason=reason, bytes_on_disk=size)
+def _entry(workspace: Workspace, reason: str, size: int, *, safe: bool, used: bool = False) -> GcEntry:
+    return GcEntry(workspace=workspace, safe=safe, reason=reason, bytes_on_disk=size, used=used)

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from workloop.domain.clock import SECOND_US, Instant
 from workloop.domain.errors import IntegrityFault
-from workloop.runner.git import git
+from workloop.runner.git import git, printable
 from workloop.runner.gitfacts import NO_COMMIT, commit_of, move_ref, reachable_from_refs, tree_of
 from workloop.runner.registry import WIP_REFS, Workspace
 from workloop.runner.repository import Repository
@@ -32,6 +33,17 @@ class Salvaged:
     item_id: str
     attempt: int
     title: str
+    made: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SalvageShown:
+    """A salvage in full: the commit its session stood on, what was said of it, and each file with its change."""
+
+    salvaged: Salvaged
+    stood_on: str | None
+    said: str
+    files: tuple[tuple[str, str], ...]
 
 
 def salvage(workspace: Workspace, *, reason: str) -> Salvage:
@@ -75,15 +87,30 @@ def _saved(workspace: Workspace, snapshot: Snapshot, reason: str) -> str:
 
 
 def salvages(repository: Repository) -> tuple[Salvaged, ...]:
-    """List what the repository's salvage references hold."""
-    shape = "--format=%(refname)%00%(objectname)%00%(contents:subject)"
-    lines = git(repository.path, "for-each-ref", shape, WIP_REFS).text.splitlines()
-    found: list[Salvaged] = []
-    for line in lines:
-        ref, sha, title = line.split("\0")
-        item_id, _, attempt = ref.removeprefix(WIP_REFS).rpartition("/")
-        found.append(Salvaged(ref=ref, sha=sha, item_id=item_id, attempt=int(attempt), title=title))
-    return tuple(found)
+    """List what the repository's salvage references hold, oldest first."""
+    shape = "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(contents:subject)"
+    lines = git(repository.path, "for-each-ref", "--sort=committerdate", shape, WIP_REFS).text.splitlines()
+    found = [_salvaged(*line.split("\0")) for line in lines]
+    return tuple(one for one in found if one is not None)
+
+
+def read_salvage(repository: Repository, held: Salvaged) -> SalvageShown:
+    """Tell what one salvage changed over the commit that its session stood on, and why it was made."""
+    parents = git(repository.path, "rev-parse", f"{held.sha}^@").text.splitlines()
+    body = git(repository.path, "log", "-1", "--format=%b", held.sha).text.strip()
+    empty = git(repository.path, "hash-object", "-t", "tree", "--stdin").text
+    base = parents[0] if parents else empty
+    shown = git(repository.path, "diff-tree", "-r", "-z", "--no-renames", "--name-status", base, held.sha).fields
+    files = tuple(zip(map(printable, shown[1::2]), shown[::2], strict=True))
+    return SalvageShown(salvaged=held, stood_on=parents[0] if parents else None, said=body, files=files)
+
+
+def _salvaged(ref: str, sha: str, when: str, title: str) -> Salvaged | None:
+    item_id, _, attempt = ref.removeprefix(WIP_REFS).rpartition("/")
+    if not item_id or not attempt.isdecimal():
+        return None
+    made = Instant(int(when) * SECOND_US)
+    return Salvaged(ref=ref, sha=sha, item_id=item_id, attempt=int(attempt), title=title, made=made)
 
 
 def _holds(workspace: Workspace, previous: str, tree: str, head: str | None) -> bool:

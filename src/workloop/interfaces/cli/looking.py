@@ -29,13 +29,16 @@ def is_remote(invocation: Invocation) -> bool:
     return bool(invocation.environment.get("WORKLOOP_URL") or invocation.environment.get("WORKLOOP_TOKEN"))
 
 
+def require_here(invocation: Invocation, said: str) -> None:
+    """Raise BadRequest for a caller who is not at the loop's own host."""
+    if is_remote(invocation):
+        raise BadRequest("LOCAL_ONLY", said, hint="unset WORKLOOP_URL and WORKLOOP_TOKEN")
+
+
 @contextmanager
 def journal_of(invocation: Invocation) -> "Generator[JournalReading]":
     """Open the loop's journal for one command; raises NotFound before the loop's first run."""
-    if is_remote(invocation):
-        raise BadRequest(
-            "LOCAL_ONLY", "the loop's journal is read on its own host", hint="unset WORKLOOP_URL and WORKLOOP_TOKEN"
-        )
+    require_here(invocation, "the loop's journal is read on its own host")
     from workloop.wiring.journal import read_journal
 
     journal = read_journal(invocation.settings())

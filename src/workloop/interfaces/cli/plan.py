@@ -18,6 +18,9 @@ OWN = {
     "sessions": "the agent sessions that the loop ran, newest first",
     "logs": "what one session said and did, from its kept output",
     "rates": "how often sessions die or do nothing, out of how many",
+    "gc": "remove folders of the loop that hold nothing, and say why that is safe",
+    "salvage list": "what was saved of unfinished work, and the trees that hold what could not be",
+    "salvage show": "one salvage: why it was made, what it changes, how to take it up",
     "verify": "judge a candidate on this host, or claim its verifier for a session",
     "run": "keep agent sessions working through the campaign",
     "stop": "let a running loop end: after its sessions, or at once",
@@ -30,11 +33,16 @@ OWN = {
 }
 """Commands that are more than one action."""
 
-GROUPS = {"campaign": "the campaign's own settings", "lane": "the exclusive lanes of a claim"}
+GROUPS = {
+    "campaign": "the campaign's own settings",
+    "lane": "the exclusive lanes of a claim",
+    "salvage": "unfinished work that was saved",
+}
 ORDER = (
     "init", "doctor", "add", "import", "list", "show", "why", "status", "run", "stop", "sessions", "logs", "rates",
     "claim", "heartbeat", "attach", "complete", "verify", "retry", "defer", "release", "supersede", "promote", "answer",
     "cancel", "pause", "resume", "lane acquire", "lane record", "lane clean", "lane release", "campaign apply",
+    "salvage list", "salvage show", "gc",
     "mcp", "completion", "demo",
 )  # fmt: skip
 
@@ -73,6 +81,10 @@ def looking(name: str) -> ModuleType | None:
             from workloop.interfaces.cli.commands import logs as module
         case "rates":
             from workloop.interfaces.cli.commands import rates as module
+        case "salvage list":
+            from workloop.interfaces.cli.commands import salvages as module
+        case "salvage show":
+            from workloop.interfaces.cli.commands import salvage_show as module
         case _:
             return None
     return module
@@ -101,6 +113,8 @@ def working(name: str) -> ModuleType:
             from workloop.interfaces.cli.commands import add as module
         case "import":
             from workloop.interfaces.cli.commands import importing as module
+        case "gc":
+            from workloop.interfaces.cli.commands import gc as module
         case "verify":
             from workloop.interfaces.cli.commands import verify as module
         case "run":

@@ -309,7 +309,51 @@ def doctor(facts: Facts) -> list[str]:
     return [*lines, f"{skipped}{facts['pass']} PASS, {facts['warn']} WARN, {facts['fail']} FAIL"]
 
 
+def size(count: int) -> str:
+    """Write a number of bytes."""
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count} {unit}"
+        count //= 1024
+    return f"{count} GiB"
+
+
+def collected(facts: Facts) -> list[str]:
+    """Write what went of the loop's folders, and why the rest stays."""
+    done = "would be free" if facts["dry_run"] else "are free now"
+    if "outputs" in facts:
+        lines = [f"{size(row['bytes']):>8}  {row['path']}" for row in facts["outputs"]]
+        return [*lines, f"{size(facts['bytes'])} {done}"]
+    rows = [
+        {**row, "room": size(row["bytes"]), "what": "removed" if row["removed"] else "goes" if row["goes"] else "stays"}
+        for row in facts["folders"]
+    ]
+    lines = columns(("what", "room", "key", "attempt", "created", "reason"), rows) if rows else ["no folders"]
+    return [*lines, f"{size(facts['bytes'])} {done}"]
+
+
+def salvages(facts: Facts) -> list[str]:
+    """Write what was saved, and the trees that hold what could not be saved."""
+    lines = (
+        columns(("key", "attempt", "saved_at", "ref"), facts["salvages"]) if facts["salvages"] else ["nothing saved"]
+    )
+    for row in facts["trees"]:
+        lines += ["", f"{row['path']} stays: {one_line(row['reason'])}"]
+    return lines
+
+
+def salvage(facts: Facts) -> list[str]:
+    """Write one salvage in full."""
+    lines = pairs(facts, ("key", "attempt", "saved_at", "ref", "sha", "stood_on"))
+    lines += ["", *(one_line(line) for line in facts["said"].splitlines()), ""]
+    lines += [f"{row['change']}  {one_line(row['path'])}" for row in facts["files"]]
+    return [*lines, "", f"take its files into the present tree: {facts['take']}"]
+
+
 WRITERS = {
+    "gc": collected,
+    "salvages": salvages,
+    "salvage": salvage,
     "list": listing,
     "status": status,
     "why": looped,
