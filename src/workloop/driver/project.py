@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from workloop.config import PhaseConfig
+from workloop.config.landing import LandingConfig
 from workloop.domain.clock import Clock, Instant
 from workloop.domain.gate import GateKey
 from workloop.domain.grants import Actor, Grant
@@ -91,6 +92,7 @@ class Project:
     lanes: Lanes | None = None
     walls: Walls = NO_WALLS
     check_walls: Walls = NO_WALLS
+    landing: LandingConfig = field(default_factory=LandingConfig)
 
     @property
     def host(self) -> Actor:

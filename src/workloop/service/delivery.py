@@ -18,16 +18,18 @@ from workloop.service.closing import end_lineage, state_fact, successor
 from workloop.store.port import Reading
 
 PAGE = 500
+LOOKS = frozenset({FactKind.STILL_GREEN, FactKind.RED_AFTER_LANDING})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landed:
-    """A result that landed: its item, the guards of its contract, and what was last said of the branch."""
+    """A result that landed: its item, its guards, what was last said of the branch, and where it was last green."""
 
     item: Item
     guards: tuple[Check, ...]
     landed: Fact
     looked: Fact
+    green: str
 
     def said(self, tip: str) -> bool:
         """Tell whether something was said of this tip already."""
@@ -62,15 +64,18 @@ def landed_one(tx: Reading, item: Item, since: Instant) -> Landed | None:
     if landing is None or landing.at < since:
         return None
     guards = tuple(check for check in contract_of(tx, item).checks if check.kind is CheckKind.GUARDS)
-    looks = [fact for fact in facts if fact.kind in (FactKind.STILL_GREEN, FactKind.RED_AFTER_LANDING)]
-    return Landed(item=item, guards=guards, landed=landing, looked=looks[-1] if looks else landing) if guards else None
+    if not guards:
+        return None
+    looks = [landing, *(fact for fact in facts if fact.kind in LOOKS)]
+    green = [fact.ref for fact in looks if fact.kind is not FactKind.RED_AFTER_LANDING]
+    return Landed(item=item, guards=guards, landed=landing, looked=looks[-1], green=green[-1])
 
 
 def report_green(call: Call, key: str, tip: str) -> RedAnswer:
     """State that a landed result's guards pass at a tip; a repair that nobody has begun is not needed any more."""
     item = require_landed(call, key)
     facts = call.tx.facts_of(item.id)
-    looks = [fact for fact in facts if fact.kind in (FactKind.STILL_GREEN, FactKind.RED_AFTER_LANDING)]
+    looks = [fact for fact in facts if fact.kind in LOOKS]
     if not looks or looks[-1].kind is not FactKind.STILL_GREEN or looks[-1].ref != tip:
         state_fact(call, item, FactKind.STILL_GREEN, tip)
     repair = newest_repair(call.tx, item, facts)
@@ -81,11 +86,11 @@ def report_green(call: Call, key: str, tip: str) -> RedAnswer:
     return {"key": item.key, "repair": None, "made": False, "reason": ""}
 
 
-def report_red(call: Call, key: str, tip: str, broken: Sequence[str]) -> RedAnswer:
+def report_red(call: Call, key: str, tip: str, broken: Sequence[str], served_by: str = "") -> RedAnswer:
     """State that checks of a landed result are red at a tip, and see that one repair of them exists.
 
     While a repair is open, or has not landed, there is no other; where repairs failed or were cancelled, or mending
-    went wrong too often, it is a person's turn.
+    went wrong too often, it is a person's turn. `served_by` names another result's repair that serves this one too.
     """
     item = require_landed(call, key)
     facts = call.tx.facts_of(item.id)
@@ -93,9 +98,10 @@ def report_red(call: Call, key: str, tip: str, broken: Sequence[str]) -> RedAnsw
     if not any(fact.kind is FactKind.RED_AFTER_LANDING and fact.ref == ref for fact in facts):
         state_fact(call, item, FactKind.RED_AFTER_LANDING, ref)
     known = newest_repair(call.tx, item, facts)
-    held = why_no_repair(call, item, known, facts)
+    held = f"{served_by} serves it" if served_by else why_no_repair(call, item, known, facts)
     if held:
-        return {"key": item.key, "repair": known.key if known is not None else None, "made": False, "reason": held}
+        there = served_by or (known.key if known is not None else None)
+        return {"key": item.key, "repair": there, "made": False, "reason": held}
     contract = mended(item.key, contract_of(call.tx, item), broken, tip)
     made = successor(call, item, "g", f"red after landing: {ref}", contract)
     return {"key": item.key, "repair": made.key, "made": True, "reason": ""}

@@ -24,6 +24,7 @@ from workloop.runner.repository import Repository, integration_tip, repository_l
 Way = TypeVar("Way")
 
 __all__ = [
+    "NO_WAYS",
     "GuardVerdict",
     "Guards",
     "Landing",

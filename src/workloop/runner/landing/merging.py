@@ -21,7 +21,7 @@ def checked_merge(repository: Repository, order: LandingOrder, sha: str, tip: st
     if verdict.green:
         return merged.sha
     return Landing(
-        outcome=LandingOutcome.GUARDS_NOT_GREEN,
+        outcome=LandingOutcome.GUARDS_UNCLEAR if verdict.unclear else LandingOutcome.GUARDS_NOT_GREEN,
         sha=sha,
         tip_before=tip,
         merge_sha=merged.sha,

@@ -27,6 +27,7 @@ class LandingOutcome(StrEnum):
     NOT_WANTED = "not_wanted"
     CONFLICT = "conflict"
     GUARDS_NOT_GREEN = "guards_not_green"
+    GUARDS_UNCLEAR = "guards_unclear"
     CHECKOUT_DIRTY = "checkout_dirty"
     BRANCH_MOVED = "branch_moved"
     CLAIM_LOST = "claim_lost"
@@ -39,10 +40,11 @@ class LandingOutcome(StrEnum):
 
 
 class GuardVerdict(NamedTuple):
-    """What the guard checks said of the merge result."""
+    """What the guard checks said of the merge result; unclear is neither green nor red."""
 
     green: bool
     reason: str
+    unclear: bool = False
 
 
 Guards = Callable[[str], GuardVerdict]
