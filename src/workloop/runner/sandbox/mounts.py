@@ -65,7 +65,7 @@ def mounts_of(rooms: Rooms, home: Path, cwd: Path) -> tuple[Mount, ...]:
     Raises Fault when a room that is to be written is not there.
     """
     home = resolved(home)
-    found = [*masks(home), *links(rooms)]
+    found = [*masks(home)]
     if rooms.home is not None:
         found.append(Mount(home, MountKind.HOME, required(rooms.home)))
     found += [Mount(resolved(at), MountKind.STANDING, required(of)) for at, of in rooms.standing.items()]
@@ -73,6 +73,7 @@ def mounts_of(rooms: Rooms, home: Path, cwd: Path) -> tuple[Mount, ...]:
     found += [Mount(required(place), MountKind.WRITABLE, required(place)) for place in rooms.writable]
     found += bound((*rooms.readable, cwd, RESOLVER, *map(Path, KEPT)), MountKind.READABLE)
     found += [Mount(place, MountKind.HIDDEN) for place in existing((*rooms.hidden, *secrets()))]
+    found += [link for link in links(rooms) if not seen_through(link.at, found)]
     return tuple(dict.fromkeys(sorted(found, key=lambda mount: (len(mount.at.parts), mount.kind, mount.at))))
 
 
