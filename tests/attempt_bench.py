@@ -149,10 +149,14 @@ class Overseer:
     asked: int = 0
     at: list[float] = field(default_factory=list)
 
-    def may_go_on(self) -> str:
+    def may_go_on(self, gate: GateKey | None = None) -> str:
         """Say what the test said."""
         self.asked += 1
         return self.refuses
+
+    def notice(self, session_id: str) -> str:
+        """Say nothing of budgets."""
+        return ""
 
     def enter(self, gate: GateKey) -> Admission:
         return self.admission(gate)

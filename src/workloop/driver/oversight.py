@@ -29,8 +29,15 @@ class SessionFacts:
 class Oversight(Protocol):
     """The loop, as one attempt sees it; no call blocks."""
 
-    def may_go_on(self) -> str:
-        """Return why no further session may start under a claim, nothing when it may; ask often."""
+    def may_go_on(self, gate: GateKey | None = None) -> str:
+        """Return why no further session may start under a claim, with another agent or the same; ask often.
+
+        It is nothing when one may.
+        """
+        ...
+
+    def notice(self, session_id: str) -> str:
+        """Return what a session should be told of its budget now, nothing while enough is left."""
         ...
 
     def admission(self, gate: GateKey) -> Admission:
@@ -57,8 +64,12 @@ class Oversight(Protocol):
 class Unwatched:
     """Nobody above: everything may go on, and nothing is kept; for a host check by hand, and for tests."""
 
-    def may_go_on(self) -> str:
+    def may_go_on(self, gate: GateKey | None = None) -> str:
         """Let it go on."""
+        return ""
+
+    def notice(self, session_id: str) -> str:
+        """Say nothing."""
         return ""
 
     def admission(self, gate: GateKey) -> Admission:

@@ -1,7 +1,7 @@
 """How a write stays one transaction with one event per changed item."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -45,7 +45,7 @@ class Queue:
     """One campaign in one store, as every use case sees it.
 
     With a brake, an item whose claim ends is held back or parked in the same transaction, so that nobody can take it up
-    in between. With a keeper, a claim takes its lane along or is not made.
+    in between. With a keeper, a claim takes its lane along or is not made. A notice is put into every answer.
     """
 
     store: Store
@@ -55,6 +55,7 @@ class Queue:
     witness: Witness | None = None
     brake: "BrakePolicy | None" = None
     keeper: "LaneKeeper | None" = None
+    notice: "Callable[[], str] | None" = None
 
 
 @dataclass(slots=True, kw_only=True)

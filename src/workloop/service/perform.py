@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 
 def perform(queue: Queue, actor: Actor, name: str, arguments: JsonObject) -> Answer:
     """Run one action for a caller; raises a WorkloopError with nothing written when it is refused."""
+    answered = performed(queue, actor, name, arguments)
+    said = queue.notice() if queue.notice is not None else ""
+    return {**answered, "notice": said} if said else answered
+
+
+def performed(queue: Queue, actor: Actor, name: str, arguments: JsonObject) -> Answer:
+    """Run one action and answer it."""
     action = ACTIONS.get(name)
     if action is None:
         known = ", ".join(known for known in ACTIONS if known in ALLOWED[actor.grant])

@@ -185,7 +185,7 @@ def hindrance(kit: SessionKit, lease: Lease) -> str:
     """Return why no further session may start under a claim just now, nothing when it may."""
     if lease.stop.requested.is_set():
         return lease.stop.reason
-    asked = kit.oversight.may_go_on()
+    asked = kit.oversight.may_go_on(kit.gate)
     if asked:
         return asked
     entry = kit.oversight.admission(kit.gate).entry

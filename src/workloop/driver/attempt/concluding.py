@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from workloop.domain.clock import Instant, to_text
-from workloop.domain.errors import Refusal
+from workloop.domain.errors import BudgetSpent, Refusal
 from workloop.domain.gate import DAY_US, MINUTE_US, Entry
 from workloop.domain.ids import ItemId, id_number
 from workloop.domain.progress import report_of
@@ -195,6 +195,17 @@ def park_root(call: Call, held: Held, asks: str, cause: str) -> Answer:
     """Park a claim's item without counting an attempt; of a verifier its root."""
     key = held.root if held.role == "verify" else require_item(call.tx, call.campaign, held.key).key
     return dict(park_item(call, key, Brake.REMEDY_NEEDED.value, asks, cause))
+
+
+def park_spent(project: Project, lease: Lease, spent: BudgetSpent) -> None:
+    """Park an item that has used up its own budget, with the question that names the ceiling and its knob."""
+    held = lease.held
+    asks = (
+        f"{held.root} has used up its budget: {spent.message}. To go on, {spent.hint}; then answer here. "
+        "Answered without that, it comes back here before anything is spent."
+    )
+    project.tell("parked", {"key": held.key, "error": spent.message})
+    host_call(project, lease, "park", lambda call: park_root(call, held, asks, spent.message))
 
 
 def unreadable_before(project: Project, held: Held) -> int:

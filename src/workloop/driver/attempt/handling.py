@@ -4,10 +4,10 @@ import traceback
 from dataclasses import dataclass
 
 from workloop.domain.clock import SECOND_US, Instant
-from workloop.domain.errors import Fault, Refusal, StoreUnavailable, WorkloopError
+from workloop.domain.errors import BudgetSpent, Fault, Refusal, StoreUnavailable, WorkloopError
 from workloop.domain.session import SessionReport
 from workloop.driver.attempt.building import build
-from workloop.driver.attempt.concluding import apply_brake, release_infra
+from workloop.driver.attempt.concluding import apply_brake, park_spent, release_infra
 from workloop.driver.attempt.holding import Lease
 from workloop.driver.attempt.insisting import insist, settled
 from workloop.driver.attempt.verifying import verify
@@ -43,6 +43,9 @@ async def handle(project: Project, kit: SessionKit, lease: Lease, faults: int) -
         return Handled()
     try:
         await (verify if lease.held.role == "verify" else build)(project, kit, lease)
+    except BudgetSpent as spent:
+        await stop_spending(project, lease, spent)
+        return Handled(sessions=tuple(lease.sessions))
     except Exception as failed:
         if isinstance(failed, Fault) and failed.code in UNSTARTABLE:
             await give_back(project, lease, describe(failed), None)
@@ -57,6 +60,20 @@ async def handle(project: Project, kit: SessionKit, lease: Lease, faults: int) -
     else:
         await finish(project, lease)
     return Handled(sessions=tuple(lease.sessions))
+
+
+async def stop_spending(project: Project, lease: Lease, spent: BudgetSpent) -> None:
+    """Give an item back that a ceiling leaves no room for; one that met its own is parked until a person acts."""
+    project.tell("budget", {"key": lease.held.key, "detail": spent.message})
+    if not spent.details.get("item"):
+        await give_back(project, lease, spent.message, None)
+        return
+    try:
+        if not lease.lost and not await settled(project, lease):
+            lease.ending = True
+            await insist(project, lease, park_spent, project, lease, spent)
+    except (Refusal, StoreUnavailable) as refused:
+        project.tell("refused", {"key": lease.held.key, "error": str(refused)})
 
 
 async def finish(project: Project, lease: Lease) -> None:

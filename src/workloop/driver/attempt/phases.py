@@ -62,7 +62,7 @@ def seam_hindrance(kit: SessionKit, lease: Lease, now: Instant) -> tuple[str, In
     """
     if lease.stop.requested.is_set():
         return lease.stop.reason, None
-    asked = kit.oversight.may_go_on()
+    asked = kit.oversight.may_go_on(kit.gate)
     if asked:
         return asked, None
     found = kit.oversight.enter(kit.gate)

@@ -17,6 +17,7 @@ from workloop.driver.project import Project
 from workloop.driver.report import LoopEndReason
 from workloop.driver.seam import run_sync
 from workloop.driver.turn.desk import Desk, Work
+from workloop.driver.turn.paying import brought
 from workloop.driver.turn.recovery import holder_prefix
 from workloop.driver.turn.remedying import ask, ask_about_rest
 from workloop.driver.turn.watching import Watch, settle_up, watched
@@ -41,6 +42,7 @@ async def take(desk: Desk, work: Work) -> Held | None:
         return None
     held = Held.from_answer(answer, session_id)
     work.key, work.item_id, work.fence, work.role = held.key, held.item_id, held.attempt, held.role
+    work.root = held.root
     project.tell("claimed", {"key": held.key, "role": held.role, "attempt": held.attempt})
     return held
 
@@ -109,6 +111,7 @@ def reckon(desk: Desk, work: Work, handled: Handled, claim: Claim | None) -> Non
         site.faults = 0
     effort = effort_of(claim) if claim is not None else None
     weight = effort.weight if effort is not None else Weight.UNCOUNTED
+    brought(desk, work, weight)
     site.ended(weight if work.sessions else None, now)
 
 

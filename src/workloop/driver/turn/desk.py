@@ -7,7 +7,9 @@ from pathlib import Path
 
 import anyio
 
-from workloop.domain.clock import Clock, Instant
+from workloop.config.budgets import Budgets
+from workloop.domain.charge import Charge
+from workloop.domain.clock import Clock, Instant, seconds_us
 from workloop.domain.gate import GateKey, GatePolicy
 from workloop.domain.ids import IdSource
 from workloop.domain.journal import SessionRow
@@ -16,7 +18,10 @@ from workloop.driver.attempt.holding import Lease
 from workloop.driver.control import OPERATOR_STOP, Control
 from workloop.driver.project import Tell
 from workloop.driver.report import LoopEndReason, LoopOptions
-from workloop.driver.scheduling.situation import Halt, Spent
+from workloop.driver.scheduling.situation import Halt
+from workloop.driver.spending.leftover import Reread, forgotten
+from workloop.driver.spending.purse import Price, Purse, unpriced
+from workloop.driver.spending.spending import Spending
 from workloop.driver.turn.gates import Gates
 from workloop.driver.turn.logbook import Logbook
 from workloop.driver.turn.site import Site
@@ -29,17 +34,13 @@ Changes = Callable[[Store], AbstractAsyncContextManager[Callable[[], Awaitable[o
 EndSession = Callable[[Path], tuple[int, ...]]
 
 
-def nothing_spent() -> Spent | None:
-    """Say that no budget is used up."""
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopParts:
     """What a loop is put together from.
 
-    `changes` tells of a store's changes, `spent` names a budget that is used up, `end_session` kills what a dead
-    loop's session in a folder left and returns what would not die, `clocks` are those by which a sleep shows.
+    `changes` tells of a store's changes, `end_session` kills what a dead loop's session in a folder left and returns
+    what would not die, `clocks` are those by which a sleep shows. `price` knows what tokens cost, `reread` what a dead
+    loop's session told of its spending in its kept output, `wall_seconds` is how long a session lasts at most.
     """
 
     sites: tuple[Site, ...]
@@ -53,7 +54,10 @@ class LoopParts:
     policy: GatePolicy = field(default_factory=GatePolicy)
     slots: HostSlots | None = None
     changes: Changes = changed
-    spent: Callable[[], Spent | None] = nothing_spent
+    budgets: Budgets = field(default_factory=Budgets)
+    wall_seconds: float = 7200.0
+    price: Price = unpriced
+    reread: Reread = forgotten
     clocks: Callable[[], Reading] | None = None
     version: str = ""
     host: str = ""
@@ -74,9 +78,12 @@ class Work:
     item_id: str = ""
     fence: int | None = None
     role: str = ""
+    root: str = ""
     sessions: int = 0
     told: bool = False
     rows: list[SessionRow] = field(default_factory=list[SessionRow])
+    purses: dict[str, Purse] = field(default_factory=dict[str, Purse])
+    charges: list[Charge] = field(default_factory=list[Charge])
 
     def end(self, reason: str) -> None:
         """Have its session ended at once."""
@@ -91,6 +98,7 @@ class Desk:
         self.control = control
         self.book = Logbook(parts.journal, parts.clock, parts.tell)
         self.gates = Gates(parts.policy, parts.tell, self.book.gates)
+        self.spending = Spending(parts.budgets, parts.clock, wall_us=seconds_us(parts.wall_seconds))
         self.nudged = anyio.Event()
         self.free = list(range(1, parts.options.parallel + 1))
         self.live: dict[int, Work] = {}
@@ -157,6 +165,7 @@ class Desk:
             self.gates.untold(work.tries, self.now())
         if work.hold is not None:
             work.hold.release()
+        self.spending.unmark(work.slot)
         del self.live[work.slot]
         work.site.live -= 1
         self.free.append(work.slot)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import anyio
 
+from workloop.domain.charge import Charge
 from workloop.domain.clock import Clock
 from workloop.domain.errors import Fault
 from workloop.domain.gate import Gate
@@ -92,6 +93,10 @@ class Logbook:
     def session(self, row: SessionRow) -> None:
         """Keep a session."""
         self.put(lambda: self.journal.session_put(row))
+
+    def charge(self, row: Charge) -> None:
+        """Keep what a session may cost, or did."""
+        self.put(lambda: self.journal.charge_put(row))
 
 
 def loop_row(decision: scheduler.Decision, item: str, session: str) -> Decision:

@@ -20,11 +20,12 @@ from workloop.driver.turn.attending import attend, take
 from workloop.driver.turn.desk import Desk, LoopParts, Work
 from workloop.driver.turn.keeping import land_when_due, tend_when_due
 from workloop.driver.turn.lanekeeping import keep_lanes
+from workloop.driver.turn.paying import gate_spent, payer_of, target_spent
 from workloop.driver.turn.probing import probe
 from workloop.driver.turn.remedying import heed_answers
 from workloop.driver.turn.selfclaiming import attend_own
 from workloop.driver.turn.site import Site, problem_of, refused
-from workloop.driver.turn.taking_up import recover_once, take_up
+from workloop.driver.turn.taking_up import recover_once, settle_left_open, take_up
 
 RETRY_SECONDS = 1.0
 LAND_AGAIN_SECONDS = 15.0
@@ -78,6 +79,7 @@ class Loop:
         )
         reason, detail = "failed", ""
         try:
+            await run_sync(settle_left_open, desk)
             await self.work()
             report = self.report()
             reason, detail = report.reason.value, report.detail
@@ -221,16 +223,17 @@ class Loop:
         """Show the scheduler how everything stands."""
         desk, options, now = self.desk, self.parts.options, self.desk.now()
         keys = dict.fromkeys(key for site in self.parts.sites for key in site.kits)
+        views = [site.view(now, desk.pause_of(site), once=options.once) for site in self.parts.sites]
         return Snapshot(
             now=now,
-            targets=tuple(site.view(now, desk.pause_of(site), once=options.once) for site in self.parts.sites),
-            gates=tuple(desk.gates.view(key, now, probes=self.probes(key)) for key in keys),
+            targets=tuple(target_spent(desk, site, view) for site, view in zip(self.parts.sites, views, strict=True)),
+            gates=tuple(gate_spent(desk, desk.gates.view(key, now, probes=self.probes(key))) for key in keys),
             live=len(desk.live),
             sessions_max=options.parallel,
             host_free=self.host_free(),
             asked_to_end=desk.control.reason if desk.control.draining else "",
             sessions_left=None if options.sessions is None else options.sessions - desk.sessions - len(desk.live),
-            spent=self.parts.spent(),
+            spent=desk.spending.whole(),
             ends_at=self.ends_at,
             once=options.once,
             busy=any(site.landing or site.cleaning for site in self.parts.sites),
@@ -254,6 +257,7 @@ class Loop:
         if not self.hold_place(work):
             site.emptied()
             return False
+        self.desk.spending.earmark(work.slot, payer_of(work, work.gate))
         if site.project is None:
             self.desk.enter(work)
             self.desk.book.decided(decision)
@@ -279,6 +283,8 @@ class Loop:
             if held is None:
                 work.site.emptied()
         finally:
+            if held is None:
+                self.desk.spending.unmark(work.slot)
             if held is None and work.hold is not None:
                 work.hold.release()
         return held

@@ -2,7 +2,7 @@
 
 import uuid
 
-from workloop.domain.errors import Fault
+from workloop.domain.errors import BudgetSpent, Fault
 from workloop.domain.session import SessionEvent
 from workloop.driver.oversight import SessionFacts
 from workloop.driver.turn.desk import Desk, Work
@@ -24,7 +24,7 @@ async def probe(desk: Desk, work: Work) -> None:
     """Run one short session behind a shut gate; what it meets decides whether the gate opens."""
     try:
         await tried(desk, work)
-    except (Fault, OSError) as failed:
+    except (BudgetSpent, Fault, OSError) as failed:
         desk.parts.tell("probe", {"gate": str(work.gate), "error": str(failed)})
     finally:
         desk.leave(work)

@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 
 from workloop.domain.clock import Instant
-from workloop.domain.errors import Fault
+from workloop.domain.errors import BudgetSpent, Fault
 from workloop.domain.observed import Observed, ObservedClaim, ended, observe
 from workloop.domain.progress import Weight
 from workloop.domain.session import SessionClass, SessionEvent, SessionReport
@@ -16,6 +16,7 @@ from workloop.driver.attempt.events import told
 from workloop.driver.control import OPERATOR_STOP
 from workloop.driver.oversight import SessionFacts
 from workloop.driver.turn.desk import Desk, Work
+from workloop.driver.turn.paying import brought
 from workloop.driver.turn.watching import Watch, settle_up, watched
 from workloop.runner.harness.port import LaunchRequest
 from workloop.runner.quarters import quartered
@@ -78,8 +79,11 @@ async def attend_own(desk: Desk, work: Work) -> None:
         settled = [how for _, how in onlooker.seen.settled]
         settle_up(desk, work, settled[-1] if settled else "")
         work.site.ended(weight(report, onlooker.seen), desk.now())
+        brought(desk, work, weight(report, onlooker.seen))
         desk.attended += 1
         await release_all(desk, work, onlooker.seen, report)
+    except BudgetSpent as spent:
+        desk.parts.tell("budget", {"target": work.site.name, "detail": spent.message})
     except (Fault, OSError) as failed:
         work.site.faulted(str(failed), desk.now())
         desk.parts.tell("fault", {"target": work.site.name, "error": str(failed)})

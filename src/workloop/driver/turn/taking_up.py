@@ -7,6 +7,7 @@ from workloop.domain.errors import IntegrityFault, StoreUnavailable
 from workloop.domain.journal import SessionRow
 from workloop.domain.session import SessionClass
 from workloop.driver.seam import run_sync
+from workloop.driver.spending.leftover import settle_left
 from workloop.driver.turn.desk import Desk
 from workloop.driver.turn.recovery import recover
 from workloop.driver.turn.site import Site
@@ -46,6 +47,19 @@ def end_sessions(desk: Desk) -> None:
                 hint="end them by hand, then start the loop again",
             )
         parts.journal.session_put(killed(row, desk))
+
+
+def settle_left_open(desk: Desk) -> None:
+    """Settle what a killed loop had set aside, and know again how much of every ceiling is used."""
+    parts, at = desk.parts, desk.now()
+    for charge in parts.journal.charges_open():
+        row = parts.journal.session_get(charge.session_id)
+        told = parts.reread(row) if row is not None else None
+        settled, lacking = settle_left(desk.spending, charge, told, parts.price, at)
+        parts.journal.charge_put(settled)
+        if lacking:
+            desk.spending.stop_for(settled, lacking)
+    desk.spending.restore(parts.journal, desk.book.run)
 
 
 def killed(row: SessionRow, desk: Desk) -> SessionRow:

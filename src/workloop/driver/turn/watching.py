@@ -11,6 +11,7 @@ from workloop.domain.session import SessionClass, SessionEvent, SessionReport, S
 from workloop.driver.oversight import SessionFacts
 from workloop.driver.project import SessionKit, SessionRunner
 from workloop.driver.turn.desk import Desk, Work
+from workloop.driver.turn.paying import PayingRunner, payer_of
 from workloop.runner.archive import STREAM_NAME
 from workloop.runner.harness.port import Harness, LaunchRequest
 from workloop.runner.intake import EventSink
@@ -27,8 +28,8 @@ class Watch:
         self.rows: dict[str, SessionRow] = {}
         self.silent: set[str] = set()
 
-    def may_go_on(self) -> str:
-        """Return why no further session may start under a claim, nothing when it may."""
+    def may_go_on(self, gate: GateKey | None = None) -> str:
+        """Return why no further session may start under a claim, with this agent or another; nothing when it may."""
         if self.desk.control.draining:
             return self.desk.control.reason or "the loop is ending"
         if self.desk.stop_reason is not None:
@@ -36,8 +37,13 @@ class Watch:
         pause = self.desk.pause_of(self.work.site)
         if pause is not None:
             return f"its target is paused: {pause.reason}"
-        spent = self.desk.parts.spent()
+        spent = self.desk.spending.hindrance(payer_of(self.work, gate or self.work.gate))
         return spent.sentence if spent is not None else ""
+
+    def notice(self, session_id: str) -> str:
+        """Return what a session should be told of its budget now, nothing while enough is left."""
+        purse = self.work.purses.get(session_id)
+        return purse.notice() if purse is not None else ""
 
     def admission(self, gate: GateKey) -> Admission:
         """Say whether a session may start behind a gate now, and when to ask again; what is being tried by it may."""
@@ -130,7 +136,8 @@ def watched(watch: Watch, kit: SessionKit) -> SessionKit:
         assert crew is not None
         return watched(watch, crew(harness, tier))
 
-    runner = WatchedRunner(watch, kit)
+    paying = PayingRunner(watch.desk, watch.work, kit, watch.rows.__getitem__)
+    runner = WatchedRunner(watch, replace(kit, run=paying))
     return replace(kit, run=runner, oversight=watch, crew=others if crew is not None else None)
 
 
