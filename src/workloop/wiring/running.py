@@ -41,6 +41,7 @@ from workloop.wiring.keeping import keep_within
 from workloop.wiring.lanes import lane_ports
 from workloop.wiring.learning import LearningEndpoint
 from workloop.wiring.planning import Plan, opening_gates, plan_of, site_of
+from workloop.wiring.spending import price_list, reread_with
 from workloop.wiring.versions import vet_versions
 
 MakeEndpoint = Callable[[Queue], SessionEndpoint]
@@ -135,6 +136,7 @@ async def run_plan(plan: Plan, make_endpoint: MakeEndpoint, *, signals: bool) ->
         tell_walls(plan, tell)
         control = Control(switches=FileSwitches(plan.folder))
         endpoint = endpoint_for(plan, make_endpoint, redactor)
+        price = await run_sync(price_list, plan.config, SystemClock())
         parts = LoopParts(
             sites=tuple(site_of(plan, aim, endpoint, tell) for aim in plan.aims),
             folder=plan.folder,
@@ -147,6 +149,10 @@ async def run_plan(plan: Plan, make_endpoint: MakeEndpoint, *, signals: bool) ->
             policy=GatePolicy(on_limit=plan.config.on_limit),
             slots=host_slots(plan.environment),
             clocks=lambda: read_clocks(SystemClock()),
+            budgets=plan.config.budgets,
+            wall_seconds=plan.config.bounds.wall_seconds,
+            price=price,
+            reread=reread_with(plan.harnesses, price),
             version=__version__,
             host=socket.gethostname(),
         )
