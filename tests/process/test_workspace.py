@@ -190,41 +190,6 @@ def test_a_branch_checked_out_by_a_person_is_refused(opened: Opened) -> None:
     assert leftovers(repository.state_dir) == ()
 
 
-def test_another_branch_in_the_items_folder_hides_neither_the_work_nor_its_base(opened: Opened) -> None:
-    """Security: a session may write in the folder of its item, and the branch that the host began stays the item's."""
-    _, repository = opened
-    first = make(repository, order())
-    done = inside(first).commit({"b.txt": "work\n"})
-    inside(first).git("branch", "workloop/01abc/aaa", first.base_sha)
-    inside(first).git("branch", "workloop/01abc/zzz", done)
-    second = make(repository, order(attempt=2, title="Another title"))
-    assert (second.branch, second.start_sha, second.base_sha) == (first.branch, done, first.base_sha)
-
-
-def test_work_on_a_branch_that_its_session_renamed_is_gone_on_from(opened: Opened) -> None:
-    """F09: what lies in the item's folder is the item's, whatever it is called now."""
-    _, repository = opened
-    first = make(repository, order())
-    done = inside(first).commit({"b.txt": "work\n"})
-    inside(first).git("branch", "-m", "workloop/01abc/renamed/deeper")
-    second = make(repository, order(attempt=2))
-    assert (second.branch, second.start_sha) == ("workloop/01abc/renamed/deeper", done)
-
-
-@pytest.mark.parametrize("taken", ["workloop", "workloop/01abc"])
-def test_a_branch_whose_name_is_in_the_way_is_named_with_its_remedy(opened: Opened, taken: str) -> None:
-    """Decision: git keeps a branch as a file, so that none can be named like the folder of another."""
-    scratch, repository = opened
-    scratch.git("branch", taken)
-    with pytest.raises(Conflict) as refused:
-        make(repository, order())
-    assert (refused.value.code, refused.value.retryable) == ("BRANCH_NAME_TAKEN", False)
-    assert f"git branch -m {taken} " in refused.value.hint
-    assert leftovers(repository.state_dir) == ()
-    scratch.git("branch", "-m", taken, f"{taken}-mine")
-    assert make(repository, order()).branch == "workloop/01abc/fix-the-thing-naive"
-
-
 def test_metadata_of_a_vanished_worktree_is_dropped_and_a_persons_is_kept(opened: Opened, tmp_path: Path) -> None:
     """F05, F25: only worktrees of the loop are pruned; a person's may lie on a disk that is not mounted."""
     scratch, repository = opened

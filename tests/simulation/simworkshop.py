@@ -108,7 +108,7 @@ class SimWorkshop:
     def make(self, order: WorkOrder) -> WorkTree:
         """Make a tree that goes on from its branch's tip, or from the commit that a repair names."""
         self.life.require()
-        branch = f"workloop/{order.root_id}/work"
+        branch = f"workloop/{order.root_id}/thing"
         for left in [tree for tree in self.trees.values() if tree.order.root_id == order.root_id]:
             if not left.kept and left.touched < anyio.current_time():
                 self.origin.troubles.append(f"{left.tree.path.name} was never put away")

@@ -17,6 +17,7 @@ from settings_meanings import MEANING
 
 import workloop
 from workloop.config import (
+    DiskConfig,
     DriverConfig,
     HarnessConfig,
     HarnessKind,
@@ -27,6 +28,7 @@ from workloop.config import (
     read_driver,
     read_harness,
 )
+from workloop.config.disk import read_disk
 from workloop.config.harnesses import NAMED_PROGRAMS
 from workloop.config.phases import read_phase
 from workloop.config.sandbox import read_sandbox
@@ -245,8 +247,9 @@ def settings_keys() -> list[str]:
         Asked(name="review"),
         Asked(kind="backlog.md"),
     )
-    target, sandbox = Asked(work_dir=".", tracker=tracker), Asked()
+    target, sandbox, disk = Asked(work_dir=".", tracker=tracker), Asked(), Asked()
     read_sandbox(sandbox, HERE)
+    read_disk(disk)
     read_settings(campaign)
     read_driver(loop, HERE, {})
     read_harness(harness, "harness", "claude", HERE)
@@ -258,6 +261,7 @@ def settings_keys() -> list[str]:
         "campaign.defaults": defaults,
         "loop": loop,
         "sandbox": sandbox,
+        "disk": disk,
         "harness.<name>": harness,
         "phase": phase,
         "target.<name>": target,
@@ -284,6 +288,7 @@ def default_of(key: str) -> str:
         "campaign.defaults": (campaign.defaults,),
         "loop": (loop, loop.bounds, loop.retention),
         "sandbox": (SandboxConfig(),),
+        "disk": (DiskConfig(),),
         "harness.<name>": (read_harness({}, "harness", "claude", HERE),),
         "phase": (PhaseConfig(name=""),),
         "target.<name>": (TargetConfig(work_dir=Path()),),

@@ -48,6 +48,11 @@ MEANING: Mapping[str, Meaning] = {
     "sandbox.checks_network": Meaning("the same for checks"),
     "sandbox.readable": Meaning("places of your home, such as tool chains, that sessions and checks may read"),
     "sandbox.hidden": Meaning("further places that they must not see"),
+    "disk.free_bytes_min": Meaning("below so much free room no session begins; 0 is no bound"),
+    "disk.trees_bytes_max": Meaning("above so much in all trees together no session begins; 0 is no bound"),
+    "disk.trees_days": Meaning("trees that hold nothing any more go after so many days"),
+    "disk.trees_max": Meaning("more than so many of them go, the oldest first"),
+    "disk.outputs": Meaning("folders that builds fill, by name or by path, for `workloop gc --outputs`"),
     "sandbox.ports": Meaning("ports of this machine that sessions reach when their network is loopback"),
     "loop.harness": Meaning(
         "the harness of all sessions that no phase gives to another", '"claude", or the only block'
