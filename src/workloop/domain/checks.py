@@ -3,29 +3,34 @@
 The rule, in full. A check is a command; its exit code is read as follows. 0 is `passed`. A code among the
 check's own `red_exit_codes` (1 unless the contract says otherwise, 101 for cargo as an example) is
 `failed`: the assertion was reached and did not hold. 126 and 127 are `absent`: the command could not be
-started. Any other code, and death by a signal, is `error`. Running past the limit is `timeout`. `failed`
-followed by `passed` on the same commit is `flaky`.
+started. Any other code, and death by a signal, is `error`. Running past the limit is `timeout`. A check
+that failed is run again, one that is suspected of chance is run several times; when some of the runs of one commit pass
+and others do not, it is `flaky`.
 
 Only `failed` is red and only `passed` is green; the other outcomes are neither and never carry a candidate.
 
-A check that `proves` must pass on the candidate and must not have passed on the base:
+A check that `proves` must have been seen red: it must pass on the candidate and must have failed on the base.
 
+- base `failed`: `proven`;
 - base `passed`: `vacuous`, it cannot tell the candidate from the base;
 - base `flaky`: `flaky_on_base`, it can pass without the candidate, so passing proves nothing;
-- base `failed`: `proven`;
 - base `error`, `absent` or `timeout` (the test file the command names is not there yet, as an example):
-  green with the note `base_not_red_by_assertion`, refused when the check is `strict`;
-- base not run: `base_unknown`, not green.
+  `base_not_red_by_assertion`; the check's author may count such an exit code among the red ones;
+- base not run: `base_unknown`.
 
-With `red_on_base = false` the base is not looked at and only the candidate's pass counts.
+Only `proven` is green. With `red_on_base = false` the base is not looked at and only the candidate's pass counts.
 
 A check that `guards` must pass on the candidate. One that is red on the base cannot block a candidate that
 passes: it is green with the note `guard_red_on_base`. Red on both is not green, for the reason
 `red_before_candidate`: the candidate did not cause it, and a person or another item must mend it.
+
+A check may have a control: a command that cannot pass unless something keeps tests from failing. It is run on a
+candidate that passed, and must be red there: `control_not_red` is the candidate's doing when the control is red on the
+base, and `control_cannot_fail` the contract's when it is not.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, assert_never
@@ -69,11 +74,35 @@ class JudgeReason(StrEnum):
     TIMEOUT = "timeout"
     ABSENT = "absent"
     FLAKY = "flaky"
+    CONTROL_NOT_RED = "control_not_red"
+    CONTROL_CANNOT_FAIL = "control_cannot_fail"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerunPolicy:
+    """How often a check is run again after a failure, and how often in all when chance is suspected."""
+
+    after_failure: int = 1
+    suspected: int = 3
+
+    def runs(self, wanted: int, first: CheckOutcome, *, suspected: bool) -> int:
+        """Return how often a check is run in all, once its first run has ended."""
+        least = max(wanted, self.suspected if suspected else 1)
+        match first:
+            case CheckOutcome.FAILED:
+                return max(least, 1 + self.after_failure)
+            case CheckOutcome.PASSED:
+                return least
+            case _:
+                return 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """A command of the contract; a text goes through the shell, a tuple is an argument list."""
+    """A command of the contract; a text goes through the shell, a tuple is an argument list.
+
+    The control is a command that must be red on a candidate that passed; `runs` is how often it has to pass.
+    """
 
     id: str
     kind: CheckKind
@@ -81,8 +110,9 @@ class Check:
     timeout_seconds: float = 600.0
     cwd: str = "."
     red_on_base: bool = True
-    strict: bool = False
     red_exit_codes: tuple[int, ...] = (1,)
+    control: str | tuple[str, ...] | None = None
+    runs: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +131,7 @@ class CheckResult:
     reason: JudgeReason
     log_path: str = ""
     sandbox: str = SANDBOX_NONE
+    runs: int = 1
 
 
 class Judgement(NamedTuple):
@@ -121,11 +152,14 @@ def outcome_of_exit(exit_code: int, red_exit_codes: tuple[int, ...] = (1,)) -> C
     return CheckOutcome.ERROR
 
 
-def outcome_after_rerun(first: CheckOutcome, again: CheckOutcome) -> CheckOutcome:
-    """Combine a failed run with its one re-run: passing now means the check is flaky."""
-    if first is CheckOutcome.FAILED and again is CheckOutcome.PASSED:
+def outcome_of_runs(outcomes: Sequence[CheckOutcome]) -> CheckOutcome:
+    """Combine the runs of one check on one commit: what some pass and others do not is flaky."""
+    found = set(outcomes)
+    if found == {CheckOutcome.PASSED}:
+        return CheckOutcome.PASSED
+    if CheckOutcome.PASSED in found:
         return CheckOutcome.FLAKY
-    return first
+    return CheckOutcome.FAILED if CheckOutcome.FAILED in found else outcomes[0]
 
 
 def matching_paths(paths: Iterable[str], patterns: Iterable[str]) -> tuple[str, ...]:
@@ -138,17 +172,12 @@ def matching_paths(paths: Iterable[str], patterns: Iterable[str]) -> tuple[str, 
 
 
 def judge(
-    kind: CheckKind,
-    base: CheckOutcome | None,
-    candidate: CheckOutcome,
-    *,
-    red_on_base: bool = True,
-    strict: bool = False,
+    kind: CheckKind, base: CheckOutcome | None, candidate: CheckOutcome, *, red_on_base: bool = True
 ) -> Judgement:
     """Judge a check by the rule above; pure, and total over every pair of outcomes."""
     match kind:
         case CheckKind.PROVES:
-            return _judge_proof(base, candidate, red_on_base=red_on_base, strict=strict)
+            return _judge_proof(base, candidate, red_on_base=red_on_base)
         case CheckKind.GUARDS:
             return _judge_guard(base, candidate)
         case _:
@@ -157,7 +186,15 @@ def judge(
 
 def judge_check(check: Check, base: CheckOutcome | None, candidate: CheckOutcome) -> Judgement:
     """Judge a check by its own settings."""
-    return judge(check.kind, base, candidate, red_on_base=check.red_on_base, strict=check.strict)
+    return judge(check.kind, base, candidate, red_on_base=check.red_on_base)
+
+
+def judge_control(judged: Judgement, candidate: CheckOutcome, base: CheckOutcome | None) -> Judgement:
+    """Judge a green check anew by how its control ended; the base is looked at only when it was not red."""
+    if not judged.green or candidate is CheckOutcome.FAILED:
+        return judged
+    seen_red = base is CheckOutcome.FAILED
+    return Judgement(False, JudgeReason.CONTROL_NOT_RED if seen_red else JudgeReason.CONTROL_CANNOT_FAIL)
 
 
 def _expression(pattern: str) -> re.Pattern[str]:
@@ -166,7 +203,7 @@ def _expression(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(wild.get(token) or re.escape(token) for token in tokens) + "(?:/.*)?", re.DOTALL)
 
 
-def _judge_proof(base: CheckOutcome | None, candidate: CheckOutcome, *, red_on_base: bool, strict: bool) -> Judgement:
+def _judge_proof(base: CheckOutcome | None, candidate: CheckOutcome, *, red_on_base: bool) -> Judgement:
     if candidate is not CheckOutcome.PASSED:
         return Judgement(False, _plain_reason(candidate))
     if not red_on_base:
@@ -181,7 +218,7 @@ def _judge_proof(base: CheckOutcome | None, candidate: CheckOutcome, *, red_on_b
         case CheckOutcome.FLAKY:
             return Judgement(False, JudgeReason.FLAKY_ON_BASE)
         case CheckOutcome.ERROR | CheckOutcome.ABSENT | CheckOutcome.TIMEOUT:
-            return Judgement(not strict, JudgeReason.BASE_NOT_RED_BY_ASSERTION)
+            return Judgement(False, JudgeReason.BASE_NOT_RED_BY_ASSERTION)
         case _:
             assert_never(base)
 

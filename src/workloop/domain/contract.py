@@ -101,16 +101,18 @@ def check_values(check: Check) -> dict[str, Any]:
         values["cwd"] = check.cwd
     if not check.red_on_base:
         values["red_on_base"] = False
-    if check.strict:
-        values["strict"] = True
     if check.red_exit_codes != RED_EXIT_CODES:
         values["red_exit_codes"] = list(check.red_exit_codes)
+    if check.control is not None:
+        values["control"] = check.control if isinstance(check.control, str) else list(check.control)
+    if check.runs != 1:
+        values["runs"] = check.runs
     return values
 
 
 def read_check(values: Mapping[str, Any]) -> Check:
     """Read back what check_values wrote."""
-    command = values["command"]
+    command, control = values["command"], values.get("control")
     return Check(
         id=values["id"],
         kind=CheckKind(values["kind"]),
@@ -118,8 +120,9 @@ def read_check(values: Mapping[str, Any]) -> Check:
         timeout_seconds=values["timeout_seconds"],
         cwd=values.get("cwd", "."),
         red_on_base=values.get("red_on_base", True),
-        strict=values.get("strict", False),
         red_exit_codes=tuple(values.get("red_exit_codes", RED_EXIT_CODES)),
+        control=control if control is None or isinstance(control, str) else tuple(control),
+        runs=values.get("runs", 1),
     )
 
 

@@ -40,7 +40,8 @@ class Origin(StrEnum):
     RECEIPT = "receipt"
 
 
-RED_RESULTS = frozenset({"failed", "flaky"})
+PASSED = "passed"
+NO_VERDICT = frozenset({"error", "timeout", "absent"})
 FRESH_KINDS = frozenset({EvidenceKind.CHECK, EvidenceKind.ARTIFACT, EvidenceKind.FILE})
 
 
@@ -131,12 +132,30 @@ def missing_slots(contract: Contract, evidence: Iterable[Evidence]) -> tuple[str
     )
 
 
-def missing_receipts(contract: Contract, receipts: Sequence[Evidence], ref: str) -> tuple[str, ...]:
-    """Return the checks for which the host holds no passed receipt of exactly this candidate, or a red one as well."""
+def missing_receipts(
+    contract: Contract, receipts: Sequence[Evidence], ref: str, earlier: Sequence[Evidence] = ()
+) -> tuple[str, ...]:
+    """Return the checks for which the host holds no passed receipt of exactly this candidate, or one against it.
+
+    A check has one verdict on a commit: once it was seen to fail there, a later pass is chance, whoever saw it first.
+    """
     own = [piece for piece in receipts if piece.origin is Origin.RECEIPT and piece.candidate_ref == ref]
-    passed = {piece.slot for piece in own if piece.result == "passed"}
-    red = {piece.slot for piece in own if piece.result in RED_RESULTS}
-    return tuple(check.id for check in contract.checks if check.id not in passed - red)
+    passed = {piece.slot for piece in own if piece.result == PASSED}
+    against = {slot for slot, _ in verdicts_against((*own, *earlier), ref)}
+    return tuple(check.id for check in contract.checks if check.id not in passed - against)
+
+
+def verdicts_against(receipts: Iterable[Evidence], ref: str) -> list[tuple[str, str]]:
+    """Return the checks that the host did not see pass on a commit, with what it saw; no result is no verdict."""
+    return [
+        (piece.slot, piece.result)
+        for piece in receipts
+        if piece.origin is Origin.RECEIPT
+        and piece.candidate_ref == ref
+        and piece.slot is not None
+        and piece.result not in (None, PASSED)
+        and piece.result.partition(":")[0] not in NO_VERDICT
+    ]
 
 
 def require_outcome(contract: Contract, kind: OutcomeKind, ref: str) -> None:

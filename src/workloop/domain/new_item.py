@@ -14,6 +14,7 @@ from workloop.domain.rank import PRIORITY_HIGHEST_NUMBER, PRIORITY_LOWEST_NUMBER
 from workloop.domain.reader import TEXT_CHARACTERS_MAX, Json, Reader, bad, one_of, read_instant, storable
 
 CHECK_TIMEOUT_SECONDS_MAX = 24 * 3600.0
+CHECK_RUNS_MAX = 10
 UNTIL = ("candidate", "verified", "landed")
 
 
@@ -129,17 +130,15 @@ def entries(reader: Reader, name: str) -> Sequence[tuple[str, Json]]:
 
 
 def read_one_check(value: Json, path: str, kind: CheckKind, default_id: str) -> Check:
-    """Read one check: a shell command, or an object with command, id, kind, timeout_seconds and cwd."""
+    """Read one check: a shell command, or an object with command, id, kind, timeout_seconds, cwd, control and runs."""
     if isinstance(value, str):
         shell = value.strip()
         if shell and len(shell) <= TEXT_CHARACTERS_MAX:
             return Check(id=default_id, kind=kind, command=storable(shell, f"{path}.command"))
         value = {"command": value}
     reader = Reader(value, path)
-    command: str | tuple[str, ...]
-    command = reader.text("command", required=True) if isinstance(reader.values.get("command"), str) else ()
-    command = command or reader.texts("command")
-    if not command:
+    command = read_command(reader, "command")
+    if command is None:
         raise bad(reader.at("command"), "is required", hint="give the shell command that decides")
     text = reader.text("kind")
     check = Check(
@@ -151,13 +150,21 @@ def read_one_check(value: Json, path: str, kind: CheckKind, default_id: str) -> 
         ),
         cwd=reader.text("cwd", default="."),
         red_on_base=reader.flag("red_on_base", default=True),
-        strict=reader.flag("strict"),
         red_exit_codes=read_exit_codes(reader),
+        control=read_command(reader, "control"),
+        runs=reader.whole("runs", default=1, lowest=1, highest=CHECK_RUNS_MAX),
     )
     reader.done()
     if outside(check.cwd):
         raise bad(reader.at("cwd"), "leaves the repository", hint="name a folder inside it")
     return check
+
+
+def read_command(reader: Reader, name: str) -> str | tuple[str, ...] | None:
+    """Read a command: a text for the shell, or a list of arguments."""
+    if isinstance(reader.values.get(name), str):
+        return reader.text(name, required=True)
+    return reader.texts(name) or None
 
 
 def read_exit_codes(reader: Reader) -> tuple[int, ...]:

@@ -15,9 +15,11 @@ from workloop.domain.evidence import (
     require_fresh,
     require_outcome,
 )
-from workloop.domain.item import Item
+from workloop.domain.ids import ItemId
+from workloop.domain.item import Item, Role
 from workloop.domain.lease import Claim
 from workloop.service.call import Call
+from workloop.store.port import Reading
 
 
 def keep(call: Call, item: Item, claim: Claim, brought: Sequence[NewEvidence], ref: str | None) -> list[Evidence]:
@@ -106,6 +108,18 @@ def require_complete(call: Call, item: Item, claim: Claim, contract: Contract, k
         refused = call.queue.probe.refuse(item.lineage, ref)
         if refused is not None:
             raise EvidenceRejected(refused[0], refused[1], hint=STILL_YOURS)
+
+
+def receipts_of(tx: Reading, root_id: ItemId, ref: str) -> list[Evidence]:
+    """Return the host's receipts of a commit by all verifiers of an item, since a person last answered about it."""
+    answered = max((question.answered_at or 0 for question in tx.questions_of(root_id)), default=0)
+    return [
+        piece
+        for item in tx.items_of_root(root_id)
+        if item.role is Role.VERIFY
+        for piece in tx.evidence_of(item.id)
+        if piece.origin is Origin.RECEIPT and piece.candidate_ref == ref and piece.captured_at > answered
+    ]
 
 
 def require_own(call: Call, root: Item, brought: Sequence[NewEvidence]) -> None:

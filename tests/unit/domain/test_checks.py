@@ -1,16 +1,20 @@
 """The rule by which results of checks make a candidate green, as complete tables."""
 
+from dataclasses import replace
+
 import pytest
 
 from workloop.domain.checks import (
     Check,
     CheckKind,
     CheckOutcome,
+    RerunPolicy,
     judge,
     judge_check,
+    judge_control,
     matching_paths,
-    outcome_after_rerun,
     outcome_of_exit,
+    outcome_of_runs,
 )
 
 PASSED, FAILED, ERROR = CheckOutcome.PASSED, CheckOutcome.FAILED, CheckOutcome.ERROR
@@ -21,9 +25,9 @@ PROOF_BY_BASE = {
     FAILED: (True, "proven"),
     PASSED: (False, "vacuous"),
     FLAKY: (False, "flaky_on_base"),
-    ERROR: (True, "base_not_red_by_assertion"),
-    ABSENT: (True, "base_not_red_by_assertion"),
-    TIMEOUT: (True, "base_not_red_by_assertion"),
+    ERROR: (False, "base_not_red_by_assertion"),
+    ABSENT: (False, "base_not_red_by_assertion"),
+    TIMEOUT: (False, "base_not_red_by_assertion"),
     None: (False, "base_unknown"),
 }
 BASES = tuple(PROOF_BY_BASE)
@@ -32,7 +36,7 @@ NOT_PASSED = tuple(outcome for outcome in CheckOutcome if outcome is not PASSED)
 
 @pytest.mark.parametrize(("base", "expected"), PROOF_BY_BASE.items())
 def test_a_proof_that_passes_is_worth_what_its_base_says(base: CheckOutcome | None, expected: tuple[bool, str]) -> None:
-    """Decision: only a base that did not pass lets a check prove something."""
+    """Decision: only a base that is red by assertion lets a check prove something."""
     assert judge(CheckKind.PROVES, base, PASSED) == expected
 
 
@@ -44,15 +48,7 @@ def test_nothing_but_a_pass_on_the_candidate_is_ever_green(
 ) -> None:
     """Decision: only `passed` counts as green, whatever the base and the settings say."""
     for red_on_base in (True, False):
-        for strict in (True, False):
-            assert not judge(kind, base, candidate, red_on_base=red_on_base, strict=strict).green
-
-
-@pytest.mark.parametrize("base", [ERROR, ABSENT, TIMEOUT])
-def test_a_strict_proof_demands_a_base_red_by_assertion(base: CheckOutcome) -> None:
-    """Decision: `strict` refuses a base that only could not run."""
-    assert judge(CheckKind.PROVES, base, PASSED, strict=True) == (False, "base_not_red_by_assertion")
-    assert judge(CheckKind.PROVES, FAILED, PASSED, strict=True).green
+        assert not judge(kind, base, candidate, red_on_base=red_on_base).green
 
 
 @pytest.mark.parametrize("base", BASES)
@@ -75,11 +71,21 @@ def test_a_guard_red_on_both_says_that_the_candidate_did_not_cause_it() -> None:
 
 
 def test_a_checks_own_settings_decide() -> None:
-    """Decision: the contract's check carries `strict` and `red_on_base`."""
+    """Decision: the contract's check carries `red_on_base`."""
     lenient = Check(id="t", kind=CheckKind.PROVES, command="true", red_on_base=False)
-    strict = Check(id="t", kind=CheckKind.PROVES, command="true", strict=True)
     assert judge_check(lenient, PASSED, PASSED).green
-    assert not judge_check(strict, ERROR, PASSED).green
+    assert not judge_check(replace(lenient, red_on_base=True), ERROR, PASSED).green
+
+
+@pytest.mark.parametrize("before", [*CheckOutcome, None])
+@pytest.mark.parametrize("there", CheckOutcome)
+def test_a_control_that_is_not_red_takes_the_green_back(there: CheckOutcome, before: CheckOutcome | None) -> None:
+    """Decision: whose doing it is, the candidate's or the contract's, is told by the base."""
+    green, red = judge(CheckKind.PROVES, FAILED, PASSED), judge(CheckKind.PROVES, FAILED, FAILED)
+    judged = judge_control(green, there, before)
+    whose = "control_not_red" if before is FAILED else "control_cannot_fail"
+    assert judged == (green if there is FAILED else (False, whose))
+    assert judge_control(red, there, before) == red
 
 
 @pytest.mark.parametrize(
@@ -111,11 +117,43 @@ def test_a_check_may_name_the_exit_codes_of_its_own_test_runner() -> None:
     assert outcome_of_exit(0, (0,)) is PASSED
 
 
-@pytest.mark.parametrize("again", CheckOutcome)
-def test_only_a_failure_that_then_passes_is_flaky(again: CheckOutcome) -> None:
-    """Decision: one re-run tells flaky from failed, and flaky is neither red nor green."""
-    assert outcome_after_rerun(FAILED, again) is (FLAKY if again is PASSED else FAILED)
-    assert outcome_after_rerun(PASSED, again) is PASSED
+@pytest.mark.parametrize(
+    ("runs", "outcome"),
+    [
+        ([PASSED], PASSED),
+        ([PASSED, PASSED], PASSED),
+        ([FAILED, FAILED], FAILED),
+        ([FAILED, PASSED], FLAKY),
+        ([PASSED, PASSED, FAILED], FLAKY),
+        ([PASSED, TIMEOUT], FLAKY),
+        ([PASSED, ABSENT], FLAKY),
+        ([FAILED, ERROR], FAILED),
+        ([TIMEOUT], TIMEOUT),
+    ],
+)
+def test_what_some_runs_pass_and_others_do_not_is_flaky(runs: list[CheckOutcome], outcome: CheckOutcome) -> None:
+    """Decision: mixed runs of one commit are neither red nor green."""
+    assert outcome_of_runs(runs) is outcome
+
+
+@pytest.mark.parametrize(
+    ("wanted", "first", "suspected", "runs"),
+    [
+        (1, PASSED, False, 1),
+        (1, FAILED, False, 2),
+        (1, PASSED, True, 3),
+        (1, FAILED, True, 3),
+        (5, PASSED, True, 5),
+        (2, PASSED, False, 2),
+        (4, ERROR, True, 1),
+        (1, TIMEOUT, False, 1),
+    ],
+)
+def test_a_check_is_run_again_where_chance_may_play_a_part(
+    wanted: int, first: CheckOutcome, suspected: bool, runs: int
+) -> None:
+    """Decision: after a failure, where it was moody before, and where its author says so; no result is no reason."""
+    assert RerunPolicy().runs(wanted, first, suspected=suspected) == runs
 
 
 @pytest.mark.parametrize(

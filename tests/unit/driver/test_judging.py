@@ -1,10 +1,12 @@
 """What the host concludes from its checks, as a table."""
 
+from dataclasses import replace
+
 import pytest
 
 from workloop.domain.checks import Check, CheckKind, CheckOutcome, CheckResult, JudgeReason, judge_check
 from workloop.domain.contract import Contract
-from workloop.driver.attempt.judging import HostWord, judge, judge_unchecked, receipts
+from workloop.driver.attempt.judging import HostWord, held_to, judge, judge_unchecked, receipts
 
 Of = CheckOutcome
 
@@ -35,6 +37,7 @@ def result(
         (Of.PASSED, Of.FAILED, HostWord.GREEN),
         (Of.PASSED, Of.PASSED, HostWord.UNJUDGEABLE),
         (Of.PASSED, Of.FLAKY, HostWord.UNJUDGEABLE),
+        *[(Of.PASSED, base, HostWord.UNJUDGEABLE) for base in (Of.ERROR, Of.TIMEOUT, Of.ABSENT)],
         (Of.PASSED, None, HostWord.UNCLEAR),
         (Of.FAILED, None, HostWord.REJECTED),
         (Of.FLAKY, None, HostWord.UNCLEAR),
@@ -75,6 +78,25 @@ def test_only_a_green_check_makes_a_receipt_that_says_passed() -> None:
         f"passed: {JudgeReason.VACUOUS}",
         f"failed: {JudgeReason.FAILED}",
     ]
+
+
+@pytest.mark.parametrize(
+    ("reason", "word"),
+    [(JudgeReason.CONTROL_NOT_RED, HostWord.REJECTED), (JudgeReason.CONTROL_CANNOT_FAIL, HostWord.UNJUDGEABLE)],
+)
+def test_control_that_is_not_red_is_told_by_whose_doing_it_is(reason: JudgeReason, word: HostWord) -> None:
+    passed = replace(result(Of.PASSED, Of.FAILED), green=False, reason=reason)
+    assert judge((passed,), (), ()).word is word
+
+
+def test_what_passes_now_and_did_not_before_on_the_same_commit_is_chance() -> None:
+    """Decision: a check has one verdict on a commit; asking again until it is green gives none."""
+    passed = result(Of.PASSED, Of.FAILED)
+    (held,) = held_to((passed,), {"one": "flaky: flaky"})
+    assert (held.green, held.outcome_on_candidate, held.reason) == (False, Of.FLAKY, JudgeReason.FLAKY)
+    assert "flaky: flaky before" in held.output_tail
+    assert judge((held,), (), ()).word is HostWord.UNCLEAR
+    assert held_to((passed,), {"another": "failed: failed"}) == (passed,)
 
 
 def test_rejection_says_how_to_see_it() -> None:

@@ -1,7 +1,7 @@
 """What the host's own checks say of a candidate, before any session is spent on it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from workloop.domain.checks import CheckOutcome, CheckResult, JudgeReason
@@ -9,7 +9,16 @@ from workloop.domain.contract import Contract
 from workloop.domain.evidence import EvidenceKind, NewEvidence
 
 TAIL_CHARACTERS = 1500
-CONTRACT_FAULTS = frozenset({JudgeReason.VACUOUS, JudgeReason.RED_BEFORE_CANDIDATE, JudgeReason.FLAKY_ON_BASE})
+CHANGED = "protected paths changed, or files that would be loaded in place of others"
+CONTRACT_FAULTS = frozenset(
+    {
+        JudgeReason.VACUOUS,
+        JudgeReason.RED_BEFORE_CANDIDATE,
+        JudgeReason.FLAKY_ON_BASE,
+        JudgeReason.BASE_NOT_RED_BY_ASSERTION,
+        JudgeReason.CONTROL_CANNOT_FAIL,
+    }
+)
 CONCLUSIVE = frozenset({CheckOutcome.PASSED, CheckOutcome.FAILED})
 
 
@@ -34,18 +43,16 @@ class Judgement:
 def judge(results: Sequence[CheckResult], violations: Sequence[str], problems: Sequence[str]) -> Judgement:
     """Conclude from facts and receipts.
 
-    A commit that is no candidate, or changed a protected path, is rejected. A failed check is red. A check that reached
-    no result on the candidate while it reached one on the base is the candidate's doing and red too. A check that
-    cannot tell the candidate from the base is the contract's fault: no repair can mend it, a person must look. Anything
-    else is unclear and tried again.
+    A commit that is no candidate, changed a protected path or stands in for a test is rejected. A failed check is red,
+    and so is one whose control does not fail any more. A check that reached no result on the candidate while it reached
+    one on the base is the candidate's doing and red too. A check that cannot tell the candidate from the base, or was
+    not seen red, is the contract's fault: no repair can mend it, a person must look. Anything else is unclear.
     """
     if problems:
         return Judgement(word=HostWord.REJECTED, failed=("outcome",), reproduction="; ".join(problems))
     if violations:
         named = ", ".join(violations[:10])
-        return Judgement(
-            word=HostWord.REJECTED, failed=("protected",), reproduction=f"protected paths changed: {named}"
-        )
+        return Judgement(word=HostWord.REJECTED, failed=("protected",), reproduction=f"{CHANGED}: {named}")
     bad = [result for result in results if not result.green]
     if not bad:
         return Judgement(word=HostWord.GREEN)
@@ -56,6 +63,25 @@ def judge(results: Sequence[CheckResult], violations: Sequence[str], problems: S
     if red:
         return Judgement(word=HostWord.REJECTED, failed=ids(red), reproduction=tell(red))
     return Judgement(word=HostWord.UNCLEAR, failed=ids(bad), reproduction=tell(bad))
+
+
+def held_to(results: Sequence[CheckResult], against: Mapping[str, str]) -> tuple[CheckResult, ...]:
+    """Take back what passed now but not before on the same commit: a check has one verdict there, and this is chance.
+
+    `against` says of a check what an earlier receipt saw of it.
+    """
+    return tuple(
+        replace(
+            result,
+            green=False,
+            outcome_on_candidate=CheckOutcome.FLAKY,
+            reason=JudgeReason.FLAKY,
+            output_tail=f"{result.output_tail}\nit passed now, and was seen as {against[result.check_id]} before",
+        )
+        if result.green and result.check_id in against
+        else result
+        for result in results
+    )
 
 
 def judge_unchecked(contract: Contract) -> Judgement:
@@ -69,7 +95,7 @@ def judge_unchecked(contract: Contract) -> Judgement:
 
 def is_red(result: CheckResult) -> bool:
     """Tell whether a check that is not green is the candidate's doing."""
-    if result.outcome_on_candidate is CheckOutcome.FAILED:
+    if result.outcome_on_candidate is CheckOutcome.FAILED or result.reason is JudgeReason.CONTROL_NOT_RED:
         return True
     broken = result.outcome_on_candidate in (CheckOutcome.ERROR, CheckOutcome.TIMEOUT, CheckOutcome.ABSENT)
     return broken and result.outcome_on_base in CONCLUSIVE

@@ -9,6 +9,7 @@ import anyio
 from workloop.domain.checks import CheckResult
 from workloop.domain.contract import Candidate, OutcomeKind
 from workloop.domain.errors import IntegrityFault, Refusal, WorkloopError
+from workloop.domain.evidence import verdicts_against
 from workloop.domain.ids import Fence, ItemId, id_number, id_text
 from workloop.domain.item import Verification
 from workloop.domain.verdict import Outcome
@@ -18,7 +19,7 @@ from workloop.driver.attempt.building import lineage_facts
 from workloop.driver.attempt.concluding import conclude
 from workloop.driver.attempt.holding import Held, Lease
 from workloop.driver.attempt.insisting import insist
-from workloop.driver.attempt.judging import HostWord, Judgement, judge, judge_unchecked, receipts
+from workloop.driver.attempt.judging import HostWord, Judgement, held_to, judge, judge_unchecked, receipts
 from workloop.driver.attempt.laning import in_lane
 from workloop.driver.attempt.starting import Scene, Turn
 from workloop.driver.attempt.witness import AttemptWitness
@@ -28,6 +29,7 @@ from workloop.driver.workshop import CheckOrder, Examined, WorkTree
 from workloop.service.attaching import attach
 from workloop.service.completing import Completion, complete
 from workloop.service.perform import run_as_host
+from workloop.service.proving import receipts_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,9 +124,10 @@ def check_candidate(project: Project, held: Held, sha: str, halt: threading.Even
         if not halt.is_set():
             raise
         seen = Examined()
-    return HostRound(
-        base=seen.base, results=seen.results, judgement=judge(seen.results, seen.violations, seen.problems)
-    )
+    with project.queue.store.read() as tx:
+        earlier = dict(verdicts_against(receipts_of(tx, root_id, sha), sha))
+    results = held_to(seen.results, earlier)
+    return HostRound(base=seen.base, results=results, judgement=judge(results, seen.violations, seen.problems))
 
 
 def keep_receipts(project: Project, held: Held, results: Sequence[CheckResult]) -> None:

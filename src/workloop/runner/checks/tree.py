@@ -1,0 +1,112 @@
+"""Which files a check meets: the candidate's, but for those that judge it."""
+
+import os
+import shutil
+from pathlib import Path
+
+from workloop.domain.checks import matching_paths
+from workloop.domain.standins import named, runner_files, says_the_same, stand_ins
+from workloop.runner.checks.plan import CheckPlan
+from workloop.runner.git import GitCall, git, printables
+from workloop.runner.gitfacts import changed_paths, tree_paths
+from workloop.runner.registry import Workspace
+from workloop.runner.repository import Repository
+from workloop.runner.workspace import clean_checkout
+
+LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
+MISSING_OBJECT = GitCall(accept=(0, 128))
+
+
+def violations(repository: Repository, plan: CheckPlan) -> tuple[str, ...]:
+    """Return the paths for whose sake nothing of a candidate is run: protected ones it changed, and stand-ins."""
+    changed = changed_paths(repository.path, plan.base_sha, plan.candidate_sha)
+    return printables(forbidden(repository, plan.base_sha, changed, plan.protected, tuple(c.cwd for c in plan.checks)))
+
+
+def forbidden(
+    repository: Repository,
+    base_sha: str,
+    changed: tuple[str, ...],
+    protected: tuple[str, ...],
+    folders: tuple[str, ...] = (),
+) -> tuple[str, ...]:
+    """Return those of the changed paths that no candidate may change."""
+    by_name = matching_paths(changed, named(protected))
+    hiding = stand_ins(changed, tree_paths(repository.path, base_sha), protected, folders)
+    return tuple(dict.fromkeys((*by_name, *hiding)))
+
+
+def laid_over(repository: Repository, plan: CheckPlan) -> tuple[str, ...]:
+    """Return the candidate's files whose place the base's take: those that tell a test runner what to do."""
+    if not named(plan.protected):
+        return ()
+    changed = changed_paths(repository.path, plan.base_sha, plan.candidate_sha)
+    return tuple(path for path in runner_files(changed, plan.protected) if not _same(repository, plan, path))
+
+
+def check_out(repository: Repository, plan: CheckPlan, sha: str, path: Path) -> Workspace:
+    """Make the checkout that a check of a commit runs in.
+
+    Where something is protected, the base is checked out first and only what the commit changed is changed: so no
+    attribute that the candidate brings decides how a file that judges it is written.
+    """
+    settled = bool(named(plan.protected)) and sha != plan.base_sha
+    start = plan.base_sha if settled else sha
+    checkout = clean_checkout(repository, start, path, created=plan.now, item_id=plan.item_id)
+    if settled:
+        _bring(repository, checkout.path, plan)
+    if plan.overlay_dir is not None:
+        for source in files(plan.overlay_dir):
+            _place(source, checkout.path, source.relative_to(plan.overlay_dir))
+    return checkout
+
+
+def files(folder: Path) -> list[Path]:
+    """Return every file below a folder."""
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _bring(repository: Repository, checkout: Path, plan: CheckPlan) -> None:
+    """Change a checkout of the base to the candidate, but for the files that are laid over."""
+    kept = set(laid_over(repository, plan))
+    changed = changed_paths(repository.path, plan.base_sha, plan.candidate_sha)
+    there = set(tree_paths(repository.path, plan.candidate_sha))
+    gone = [path for path in changed if path not in kept and path not in there]
+    brought = [path for path in changed if path not in kept and path in there]
+    git(checkout, "update-ref", "--no-deref", "HEAD", plan.candidate_sha)
+    _git_paths(checkout, gone, "rm", "--quiet", "--force", "--ignore-unmatch")
+    _git_paths(checkout, brought, "checkout", "--quiet", plan.candidate_sha)
+
+
+def _same(repository: Repository, plan: CheckPlan, path: str) -> bool:
+    return says_the_same(
+        path, _content(repository, plan.base_sha, path), _content(repository, plan.candidate_sha, path)
+    )
+
+
+def _content(repository: Repository, sha: str, path: str) -> bytes | None:
+    found = git(repository.path, "cat-file", "blob", f"{sha}:{path}", call=MISSING_OBJECT)
+    return found.raw if found.exit_code == 0 else None
+
+
+def _place(source: Path, checkout: Path, relative: Path) -> None:
+    """Copy a file into a checkout; a link on its way was made by the candidate and is taken away, never followed."""
+    place = checkout
+    for part in relative.parts[:-1]:
+        place /= part
+        if place.is_symlink() or (place.exists() and not place.is_dir()):
+            place.unlink()
+        place.mkdir(exist_ok=True)
+    target = place / relative.name
+    if target.is_symlink() or target.is_file():
+        target.unlink()
+    elif target.is_dir():
+        shutil.rmtree(target)
+    shutil.copy(source, target)
+
+
+def _git_paths(checkout: Path, paths: list[str], *arguments: str) -> None:
+    if paths:
+        names = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        call = GitCall(env=LITERAL, stdin=names)
+        git(checkout, *arguments, "--pathspec-from-file=-", "--pathspec-file-nul", call=call)
