@@ -40,6 +40,8 @@ integration_branch = "main"
 idle_poll_interval = {poll}
 fruitless_waits = {waits}
 {loop}
+[sandbox]
+{sandbox}
 [harness.scripted]
 script = "{script}"
 {harnesses}
@@ -131,7 +133,7 @@ def str_or(value: object) -> object:
 
 @dataclass
 class LoopBench:
-    """A repository with one commit, its campaign, and loops over it."""
+    """A repository with one commit, its campaign, and loops over it; without walls unless a test is about them."""
 
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
@@ -140,6 +142,7 @@ class LoopBench:
     harnesses: str = ""
     campaign: str = ""
     loop: str = ""
+    sandbox: str = 'kind = "none"'
     poll: float = 3600.0
     waits: tuple[float, ...] = (0.0, 0.0)
 
@@ -165,6 +168,7 @@ class LoopBench:
             poll=self.poll,
             waits=list(self.waits),
             loop=self.loop,
+            sandbox=self.sandbox,
             script=self.script,
             harnesses=self.harnesses,
         )

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
@@ -33,7 +34,10 @@ OPENINGS = {
 
 
 class AgentStage:
-    """A bench with real agents; each session plays the part that is named for its item, its role and its attempt."""
+    """A bench with real agents; each session plays the part that is named for its item, its role and its attempt.
+
+    Its sessions run behind walls where there can be any; MODEL in their settings is the port that the model listens at.
+    """
 
     def __init__(
         self,
@@ -50,7 +54,8 @@ class AgentStage:
         self.heard: list[Conversation] = []
         self.keys = {name: f"sk-{name}-secret-of-the-operator-0123456789" for name in agents}
         self.model = ModelServer(self.casting)
-        self.bench = LoopBench(folder, harness=agents[0], **bench)
+        walled: dict[str, Any] = {"sandbox": 'kind = "auto"', **bench}
+        self.bench = LoopBench(folder, harness=agents[0], **walled)
         self.bench.repository.commit({"test.sh": "grep -q fixed thing.txt\n"}, "a test that fails")
 
     def casting(self, conversation: Conversation) -> Scenario:
@@ -64,6 +69,7 @@ class AgentStage:
     def open(self) -> LoopBench:
         """Let the model listen and make the campaign."""
         self.model.__enter__()
+        self.bench.sandbox = self.bench.sandbox.replace("MODEL", str(urlsplit(self.model.url).port))
         tables = [table(f"harness.{name}", self.settings(name)) for name in self.agents]
         self.bench.harnesses = "\n".join((*tables, self.bench.harnesses))
         bench = self.bench.open()

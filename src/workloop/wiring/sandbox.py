@@ -63,7 +63,14 @@ def standing_rooms(config: SandboxConfig, hidden: Iterable[Path], environment: M
     shut = tuple(dict.fromkeys((*hidden, *config.hidden)))
     masked = (*shut, *FREE, *map(Path, PRIVATE), Path(environment.get("HOME") or Path.home()))
     tools = (place for place in toolchain(environment) if any(place.is_relative_to(mask) for mask in masked))
-    return Rooms(readable=tuple(dict.fromkeys((*tools, *config.readable))), hidden=shut)
+    readable = tuple(dict.fromkeys((*tools, *config.readable)))
+    return Rooms(readable=readable, hidden=tuple(place for place in shut if not behind(place, shut, readable)))
+
+
+def behind(place: Path, hidden: Iterable[Path], readable: Iterable[Path]) -> bool:
+    """Tell whether a place is hidden already, together with what is around it."""
+    around = (other for other in hidden if other != place and place.is_relative_to(other))
+    return any(True for _ in around) and not any(place.is_relative_to(shown) for shown in readable)
 
 
 def toolchain(environment: Mapping[str, str]) -> Iterator[Path]:
