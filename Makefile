@@ -6,7 +6,7 @@ NPM_AGENTS ?= .npm-agents
 AGENTS_AT_ONCE := -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint check test test-slow test-agents test-all npm-agents bench docs format
+.PHONY: help setup demo lint check test test-slow test-agents test-browser test-all npm-agents bench docs format
 
 help:  ## show what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -32,13 +32,16 @@ check: lint  ## what must hold before a commit: style, types, layers, tidiness, 
 	$(PYTEST) -q -n 2 tests/tidy tests/unit tests/contract
 
 test: $(BIN)/workloop  ## all tests but the slow ones and those with a real agent
-	$(PYTEST) -n 2 -m "not slow and not real_agent and not real_npm"
+	$(PYTEST) -n 2 -m "not slow and not real_agent and not real_npm and not real_browser"
 
 test-slow: $(BIN)/workloop  ## many seeds, many processes, big stores
-	$(PYTEST) -n 2 -m "slow and not real_agent and not real_npm"
+	$(PYTEST) -n 2 -m "slow and not real_agent and not real_npm and not real_browser"
 
 test-agents: $(BIN)/workloop  ## the real agent programs against a scripted model, on loopback alone
 	$(PYTEST) $(AGENTS_AT_ONCE) -m real_agent tests/endtoend
+
+test-browser: $(BIN)/workloop  ## a real Chromium in a lane, on loopback alone
+	$(PYTEST) -n 2 -m real_browser tests/endtoend
 
 test-all: $(BIN)/workloop npm-agents  ## everything: the slow tests and every real agent program as well
 	$(PYTEST) -n 2 -m "not real_agent and not real_npm"

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import socket
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +27,7 @@ health_seconds = 20.0
 writable = ["{tabs}", "{marks}"]
 {more}
 [lane.desk.ports]
-preview = 0
+preview = {port}
 """
 
 
@@ -54,7 +55,7 @@ class Desk:
         }
         chosen = {name: argv for name, argv in {**usual, **self.commands}.items() if argv}
         told = "\n".join(f"{name} = {json.dumps(argv)}" for name, argv in chosen.items())
-        text = LANE.format(commands=told, tabs=self.tabs, marks=self.folder / "marks", more=self.more)
+        text = LANE.format(commands=told, tabs=self.tabs, marks=self.folder / "marks", more=self.more, port=free_port())
         return LoopBench(self.folder, harnesses=text, campaign=f"lanes = {self.lanes}", loop=self.loop).open()
 
     @property
@@ -86,6 +87,13 @@ class Desk:
         """Close everything by hand."""
         shutil.rmtree(self.tabs)
         self.tabs.mkdir()
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody has now: benches of other processes keep books of their own."""
+    with socket.socket() as tried:
+        tried.bind(("127.0.0.1", 0))
+        return tried.getsockname()[1]
 
 
 def opens(*names: str) -> tuple[Facts, ...]:

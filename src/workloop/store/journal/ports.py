@@ -1,12 +1,13 @@
 """A host's ports, each given to one owner: a file a port, made whole or not at all, so that no two owners get one.
 
-A port stays its owner's until the owner gives it back or its folder is gone, whoever lives or dies meanwhile: it is
-given out by what is written down, not by trying whether somebody listens there.
+A port stays its owner's until the owner gives it back or its folder is gone, whoever lives or dies meanwhile: what is
+written down decides. Whether a stranger listens there is only looked at before a port is given out for the first time.
 """
 
 import fcntl
 import json
 import os
+import socket
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ class FileHostPorts:
             for port in mine:
                 if port in self.range:
                     return port
-            free = next((port for port in self.range if not living(owners.get(port))), None)
+            free = next((port for port in self.range if not living(owners.get(port)) and unused(port)), None)
             if free is None:
                 hint = f"remove files of owners that are gone from {self.folder}"
                 raise Conflict("PORTS_SPENT", f"all {len(self.range)} ports of this host are given out", hint=hint)
@@ -109,6 +110,17 @@ class FileHostPorts:
             yield
         finally:
             os.close(descriptor)
+
+
+def unused(port: int) -> bool:
+    """Tell whether nobody listens on a port of this machine just now."""
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 def living(owner: PortOwner | None) -> bool:
