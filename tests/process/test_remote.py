@@ -1,89 +1,93 @@
-"""What the host sends to a real remote arrives, or it is said why not."""
+"""What the host sends to a real remote arrives, or it is said why not; nothing is ever forced."""
 
 from pathlib import Path
 
 import pytest
 
-from workloop.runner.remote import push_to, seen_on
+from workloop.domain.errors import Refusal
+from workloop.runner.remote import PushWord, RefPush, Remote, RemoteError, find_remote, push, require_same, seen_at
+from workloop.runner.repository import open_repository
 from workloop.testing.gitrepo import ScratchRepository, scratch_repository
 
 REF = "refs/heads/work"
+Pair = tuple[ScratchRepository, Path, Remote]
 
 
 @pytest.fixture
-def pair(tmp_path: Path) -> tuple[ScratchRepository, Path]:
-    """A repository and a bare remote called origin that has its main."""
+def pair(tmp_path: Path) -> Pair:
+    """A repository, its bare remote called origin that has its main, and that remote as the loop found it."""
     scratch = scratch_repository(tmp_path / "repo")
     bare = tmp_path / "bare ü.git"
     scratch.git("init", "--quiet", "--bare", str(bare))
     scratch.git("remote", "add", "origin", str(bare))
     scratch.git("push", "--quiet", "origin", "main")
-    return scratch, bare
+    return scratch, bare, find_remote(open_repository(scratch.path, tmp_path / "state"), "origin")
 
 
-def hook(bare: Path, text: str) -> None:
-    path = bare / "hooks" / "pre-receive"
+def hook(bare: Path, name: str, text: str) -> None:
+    path = bare / "hooks" / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
 
 
-def test_a_commit_is_sent_and_seen_there(pair: tuple[ScratchRepository, Path]) -> None:
-    scratch, _ = pair
+def test_a_commit_is_sent_and_seen_there(pair: Pair) -> None:
+    scratch, _, remote = pair
     sha = scratch.commit({"a.txt": "x\n"})
-    assert seen_on(scratch.path, "origin", REF).sha is None
-    assert push_to(scratch.path, "origin", sha, REF).done
-    assert (seen_on(scratch.path, "origin", REF).known, seen_on(scratch.path, "origin", REF).sha) == (True, sha)
-    assert push_to(scratch.path, "origin", sha, REF).done
+    assert seen_at(remote, REF) is None
+    assert push(remote, RefPush(sha, REF)).word is PushWord.THERE
+    assert seen_at(remote, REF) == sha
+    assert push(remote, RefPush(sha, REF)).word is PushWord.THERE
 
 
-def test_a_push_never_throws_a_remote_commit_away(pair: tuple[ScratchRepository, Path]) -> None:
-    """E15: no configuration makes it forced; a remote that moved on keeps what it has, and the reason is told."""
-    scratch, _ = pair
-    old = scratch.head
-    newer = scratch.commit({"a.txt": "x\n"})
-    assert push_to(scratch.path, "origin", newer, REF).done
+def test_no_setting_makes_a_push_a_forced_one(pair: Pair) -> None:
+    """E15: a remote that moved on keeps what it has, whatever the repository's settings say, and that is told."""
+    scratch, _, remote = pair
+    old, newer = scratch.head, scratch.commit({"a.txt": "x\n"})
+    push(remote, RefPush(newer, REF))
     scratch.git("config", "remote.origin.push", f"+refs/heads/main:{REF}")
     scratch.git("config", "remote.origin.mirror", "true")
-    refused = push_to(scratch.path, "origin", old, REF)
-    assert (refused.done, "rejected" in refused.reason) == (False, True)
-    assert seen_on(scratch.path, "origin", REF).sha == newer
+    assert push(remote, RefPush(old, REF)).word is PushWord.BEHIND
+    assert seen_at(remote, REF) == newer
 
 
-def test_the_word_of_a_remote_that_refuses_is_told(pair: tuple[ScratchRepository, Path]) -> None:
-    scratch, bare = pair
-    hook(bare, "echo 'branches are closed on Sundays' >&2; exit 1")
-    refused = push_to(scratch.path, "origin", scratch.head, REF)
-    assert not refused.done
-    assert "branches are closed on Sundays" in refused.reason
-    assert "pre-receive hook declined" in refused.reason
+def test_the_word_of_a_remote_that_refuses_is_told(pair: Pair) -> None:
+    scratch, bare, remote = pair
+    hook(bare, "pre-receive", "echo 'branches are closed on Sundays' >&2; exit 1")
+    refused = push(remote, RefPush(scratch.head, REF))
+    assert refused.word is PushWord.REFUSED
+    assert "branches are closed on Sundays" in refused.said
 
 
-def test_success_that_cannot_be_read_back_is_none(pair: tuple[ScratchRepository, Path]) -> None:
-    """F02: a remote that says yes and keeps nothing is not believed."""
-    scratch, bare = pair
-    after = bare / "hooks" / "post-receive"
-    after.parent.mkdir(exist_ok=True)
-    after.write_text(f"#!/bin/sh\nunset GIT_QUARANTINE_PATH\ngit update-ref -d {REF}\n")
-    after.chmod(0o755)
-    answer = push_to(scratch.path, "origin", scratch.head, REF)
-    assert (answer.done, answer.reason) == (False, f"{REF} is at nothing afterwards")
+def test_what_a_remote_took_and_did_not_keep_is_seen(pair: Pair) -> None:
+    """F02: a remote that says yes is asked again."""
+    scratch, bare, remote = pair
+    hook(bare, "post-receive", f"unset GIT_QUARANTINE_PATH\ngit update-ref -d {REF}")
+    assert push(remote, RefPush(scratch.head, REF)).word is PushWord.THERE
+    assert seen_at(remote, REF) is None
 
 
-def test_what_cannot_be_reached_is_unknown_and_not_absent(pair: tuple[ScratchRepository, Path]) -> None:
+def test_what_cannot_be_reached_is_unknown_and_not_absent(pair: Pair) -> None:
     """E15: no answer is no proof that nothing is there."""
-    scratch, bare = pair
+    scratch, bare, remote = pair
     bare.rename(bare.with_name("elsewhere"))
-    seen = seen_on(scratch.path, "origin", "refs/heads/main")
-    assert (seen.known, seen.sha, bool(seen.reason)) == (False, None, True)
-    assert not push_to(scratch.path, "origin", scratch.head, REF).done
+    with pytest.raises(RemoteError):
+        seen_at(remote, "refs/heads/main")
+    assert push(remote, RefPush(scratch.head, REF)).word is PushWord.UNKNOWN
 
 
-def test_hooks_of_the_repository_do_not_run_at_a_push(pair: tuple[ScratchRepository, Path], tmp_path: Path) -> None:
-    scratch, _ = pair
-    trap = scratch.path / ".git" / "hooks" / "pre-push"
-    trap.parent.mkdir(exist_ok=True)
-    trap.write_text(f"#!/bin/sh\ntouch '{tmp_path}/sprung'\nexit 1\n")
-    trap.chmod(0o755)
-    assert push_to(scratch.path, "origin", scratch.head, REF).done
+def test_a_remote_whose_address_was_changed_is_not_used(pair: Pair, tmp_path: Path) -> None:
+    """Security: a session without walls may rewrite where work is sent."""
+    scratch, _, remote = pair
+    require_same(remote)
+    scratch.git("remote", "set-url", "--push", "origin", str(tmp_path / "mine.git"))
+    with pytest.raises(Refusal) as refused:
+        require_same(remote)
+    assert refused.value.code == "REMOTE_CHANGED"
+
+
+def test_hooks_of_the_repository_do_not_run_at_a_push(pair: Pair, tmp_path: Path) -> None:
+    scratch, _, remote = pair
+    hook(scratch.path / ".git", "pre-push", f"touch '{tmp_path}/sprung'\nexit 1")
+    assert push(remote, RefPush(scratch.head, REF)).word is PushWord.THERE
     assert not (tmp_path / "sprung").exists()

@@ -31,13 +31,14 @@ class LandingConfig:
 
     A result that landed is watched for so long: its guards run again on the integration branch when that moved, and no
     oftener than `watch_every_seconds`. 0 watches nothing. `environment` names the variables that git and the commands
-    for pull requests may see.
+    for pull requests may see. With `salvage`, unfinished work is sent to the remote, too, beside its branches.
     """
 
     remote: str = "origin"
     environment: tuple[str, ...] = ()
     watch_seconds: float = 86_400.0
     watch_every_seconds: float = 900.0
+    salvage: bool = False
     pull_requests: PullRequestConfig = field(default_factory=PullRequestConfig)
 
 
@@ -55,6 +56,7 @@ def read_landing(value: Json, path: str = "landing") -> LandingConfig:
         watch_every_seconds=reader.number(
             "watch_every_seconds", default=usual.watch_every_seconds, lowest=0.0, highest=EVERY_SECONDS_MAX
         ),
+        salvage=reader.flag("salvage"),
         pull_requests=read_pull_requests(reader.take("pull_requests"), reader.at("pull_requests")),
     )
     reader.done()

@@ -4,7 +4,7 @@ import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
 
@@ -13,12 +13,14 @@ from workloop.domain.clock import Instant, seconds_us
 from workloop.domain.errors import IntegrityFault, WorkloopError
 from workloop.driver.workshop import PutAway, WorkOrder, WorkTree
 from workloop.runner.collecting import Keep, gc, recorded, size_on_disk
-from workloop.runner.gitfacts import head_branch
+from workloop.runner.gitfacts import commit_of, head_branch, is_ancestor
+from workloop.runner.offsite import note_unsent, send_all
 from workloop.runner.orphans import end_orphans
 from workloop.runner.registry import Leftover, Workspace, WorkspaceKind, leftovers, read_record
+from workloop.runner.remote import Remote
 from workloop.runner.removal import remove
-from workloop.runner.repository import Repository
-from workloop.runner.salvage import salvage
+from workloop.runner.repository import Repository, repository_lock
+from workloop.runner.salvage import Salvage, salvage
 from workloop.runner.sandbox.enclosure import Rooms, git_rooms
 from workloop.runner.sandbox.receiving import receive
 from workloop.runner.workspace import WorkspaceOrder, attempt_path, break_stale_locks, make, require_workspace
@@ -42,6 +44,7 @@ class GitTrees:
 
     repository: Repository
     disk: DiskConfig = field(default_factory=DiskConfig)
+    offsite: Remote | None = None
     in_use: set[Path] = field(default_factory=set[Path])
     sized: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
 
@@ -107,7 +110,8 @@ class GitTrees:
     def put_by(self, workspace: Workspace, reason: str, *, keep: bool = False) -> PutAway:
         """Save and remove a recorded work tree; what cannot be removed stays and is told."""
         try:
-            return self.put(workspace, reason, keep=keep)
+            done = self.put(workspace, reason, keep=keep)
+            return replace(done, unsent=self.send()) if self.offsite is not None else done
         finally:
             self.in_use.discard(workspace.path)
             self.sized.clear()
@@ -119,6 +123,7 @@ class GitTrees:
             receive(path, ended=True)
             break_stale_locks(workspace)
             saved = salvage(workspace, reason=reason)
+            self.write_down(workspace, saved)
         except (WorkloopError, OSError) as unknown:
             return PutAway(path=path, stays=str(unknown))
         try:
@@ -173,6 +178,23 @@ class GitTrees:
                 return f"the work trees take {total} bytes, more than disk.trees_bytes_max, {most}"
         return ""
 
+    def write_down(self, workspace: Workspace, saved: Salvage) -> None:
+        """Note what an attempt brought, saved or committed, to be sent where the operator wants a copy."""
+        sha = saved.sha or commit_of(workspace.path, "HEAD")
+        if self.offsite is not None and sha is not None and not is_ancestor(workspace.repo, sha, workspace.base_sha):
+            note_unsent(workspace, sha)
+
+    def send(self) -> str:
+        """Send what is not on the remote yet; says what is wrong with that."""
+        if self.offsite is None:
+            return ""
+        try:
+            with repository_lock(self.repository, "offsite"):
+                sent = send_all(self.offsite)
+        except WorkloopError as failed:
+            return str(failed)
+        return "; ".join(sorted({one.reason for one in sent.values() if one.reason}))
+
     def size(self) -> int:
         """Return what all trees take on disk; that is looked at once a minute at most."""
         if not self.sized or time.monotonic() >= self.sized[0][0] + SIZED_SECONDS:
@@ -184,6 +206,7 @@ class GitTrees:
         """Remove the trees that are beyond the bounds of the disk and hold nothing, and tell of those that stay."""
         keep = keep_of(self.disk)
         self.sized.clear()
+        self.send()
         entries = gc(self.repository, keep=keep, now=now, live=frozenset(self.in_use), running=True, dry_run=False)
         for entry in entries:
             if entry.removed:

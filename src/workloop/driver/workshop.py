@@ -38,12 +38,16 @@ class WorkOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutAway:
-    """What became of a work tree: what was saved of it, and why it had to stay where it is (empty when it is gone)."""
+    """What became of a work tree: what was saved of it, and why it had to stay where it is (empty when it is gone).
+
+    `unsent` says why the work is not on the remote that was to have it.
+    """
 
     path: Path
     saved: str | None = None
     files: tuple[str, ...] = ()
     stays: str = ""
+    unsent: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,6 +119,11 @@ def _too_much(root: Path, paths: Sequence[str]) -> dict[str, str | None]:
     return over
 
 
+def looks_secret(name: str) -> bool:
+    """Say whether a file of this name usually holds a secret; an example of such a file does not."""
+    return SECRET_NAME.fullmatch(name) is not None and EXAMPLE_NAME.search(name) is None
+
+
 def _write_tree(workspace: Workspace, taken: Sequence[str], call: GitCall) -> str:
     names = b"".join(os.fsencode(path) + b"\0" for path in taken)
     words = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
@@ -139,7 +144,7 @@ def _why_skip(root: Path, relative: str, *, is_tracked: bool) -> str | None:
         return "not a regular file"
     if facts.st_size > FILE_BYTES_MAX:
         return f"larger than {FILE_BYTES_MAX // 1024 // 1024} MiB"
-    if not is_tracked and SECRET_NAME.fullmatch(path.name) and not EXAMPLE_NAME.search(path.name):
+    if not is_tracked and looks_secret(path.name):
         return "its name looks like a secret"
     if SECRET_CONTENT.search(path.read_bytes()):
         return "its content looks like a secret"

@@ -6,9 +6,14 @@ from workloop.config.landing import LandingConfig
 from workloop.domain.errors import Refusal
 from workloop.runner.command import KEPT_VARIABLES
 from workloop.runner.landing import PullRequests, Ways
-from workloop.runner.remote import REACHING, find_remote
+from workloop.runner.remote import REACHING, Remote, find_remote
 from workloop.runner.repository import Repository
 from workloop.service.call import Queue, require_campaign
+
+
+def offsite_of(repository: Repository, config: LandingConfig, environment: Mapping[str, str]) -> Remote | None:
+    """Find where unfinished work is sent; raises Refusal when it is to be sent and there is no such remote."""
+    return find_remote(repository, config.remote, environment, config.environment) if config.salvage else None
 
 
 def ways_of(repository: Repository, queue: Queue, config: LandingConfig, environment: Mapping[str, str]) -> Ways:

@@ -35,7 +35,7 @@ from workloop.service.call import Queue
 from workloop.store.system import SystemClock, SystemIds
 from workloop.wiring.doors import Doors
 from workloop.wiring.harnesses import make_harnesses, session_environment
-from workloop.wiring.landing import ways_of
+from workloop.wiring.landing import offsite_of, ways_of
 from workloop.wiring.lanes import lanes_of
 from workloop.wiring.sandbox import Building, building_of, secrets_of
 
@@ -190,7 +190,10 @@ def make_project(plan: Plan, aim: Aim, tell: Tell, building: Building) -> Projec
     made = Project(
         queue=aim.target.queue,
         workshop=GitShop(
-            repository, ways=ways_of(repository, aim.target.queue, aim.landing, plan.environment), disk=plan.config.disk
+            repository,
+            disk=plan.config.disk,
+            offsite=offsite_of(repository, aim.landing, plan.environment),
+            ways=ways_of(repository, aim.target.queue, aim.landing, plan.environment),
         ),
         folder=aim.folder,
         clock=SystemClock(),

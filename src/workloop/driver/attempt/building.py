@@ -261,3 +261,5 @@ def put_away(project: Project, held: Held, tree: WorkTree, *, keep: bool = False
         project.tell("salvaged", {"key": held.key, "ref": done.saved, "files": list(done.files)})
     if done.stays:
         project.tell("kept", {"key": held.key, "path": str(done.path), "error": done.stays})
+    if done.unsent:
+        project.tell("unsent", {"key": held.key, "error": done.unsent})

@@ -46,6 +46,8 @@ def sweep(project: Project) -> None:
             project.tell("salvaged", {"ref": done.saved, "files": list(done.files)})
         if done.stays:
             project.tell("kept", {"path": str(done.path), "error": done.stays})
+        if done.unsent:
+            project.tell("unsent", {"path": str(done.path), "error": done.unsent})
     for home in vacate(project.folder, lambda item_id: is_over(project, item_id)):
         project.tell("kept", {"path": str(home), "error": "it cannot be removed"})
 

@@ -90,6 +90,8 @@ def save_worktrees(project: Project, spared: frozenset[Path]) -> None:
             project.tell("salvaged", {"ref": done.saved, "files": list(done.files)})
         if done.stays:
             project.tell("kept", {"path": str(done.path), "error": done.stays})
+        if done.unsent:
+            project.tell("unsent", {"path": str(done.path), "error": done.unsent})
 
 
 def open_claims(project: Project) -> list[Claim]:
