@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
+from ceilings import retold
 from checkers import Backlog
 from scenario import ONE, TWO
 from simclaimer import SimPoller, SimReleaser
@@ -61,6 +62,8 @@ class Hosting:
             changes=changed_in_virtual_time,
             clocks=lambda: Reading(life.now(), round(anyio.current_time() * SECOND_US)),
             host=life.name,
+            budgets=self.night.budgets,
+            reread=lambda row: retold(self.night.stage, row),
         )
 
     def site(self, backlog: Backlog, endpoint: SimEndpoint) -> Site:

@@ -7,6 +7,7 @@ import anyio
 from anyio.abc import TaskGroup
 from auditor import Auditor
 from books import Books, CountedLoop, SimJournal, check_journal
+from ceilings import check_booked, check_ceilings
 from checkers import Backlog, fail
 from faults import Faults
 from hosting import Hosting
@@ -16,6 +17,7 @@ from stage import Record, Stage
 from workload import Workload
 from world import Host, HostDead, Life, World
 
+from workloop.config.budgets import Budgets
 from workloop.domain.clock import SECOND_US
 from workloop.driver.control import Control
 from workloop.service.call import Queue
@@ -35,6 +37,7 @@ class Night:
 
     seed: int
     folder: Path
+    budgets: Budgets = field(default_factory=Budgets)
     kind: Scenario = field(init=False)
     world: World = field(init=False)
     stage: Stage = field(init=False)
@@ -104,6 +107,7 @@ class Night:
             assert isinstance(host.journal, SimJournal)
             broken += self.books[name].check()
             broken += check_journal(name, host.journal, self.stage, self.kind.bystanders)
+            broken += check_booked(name, host.journal, self.stage)
             if self.lives[name].slots.holders():
                 broken.append(f"{name} kept places for sessions: {self.lives[name].slots.holders()}")
         if broken:
@@ -112,6 +116,7 @@ class Night:
     async def calm(self, group: TaskGroup) -> None:
         """End the faults, let the loops finish, and drain them."""
         self.world.note("-- calm")
+        self.budgets = Budgets()
         self.stage.quiet = True
         for host in self.hosts.values():
             host.cut_off_until = host.unwritable_until = 0.0
@@ -122,6 +127,9 @@ class Night:
         while anyio.current_time() < end:
             self.mend_everything()
             await anyio.sleep(3600.0)
+            for host in self.hosts.values():
+                if host.name not in self.running:
+                    self.start(group, host)
         for name in list(self.running):
             self.drain(name)
         while self.running:
@@ -184,6 +192,9 @@ class Night:
     def look(self) -> None:
         """Check every promise once."""
         broken = self.auditor.look()
+        for name, host in self.hosts.items():
+            assert isinstance(host.journal, SimJournal)
+            broken += check_ceilings(name, host.journal, self.stage, self.budgets)
         for backlog in self.backlogs.values():
             broken += backlog.look()
         if broken:

@@ -146,7 +146,7 @@ class Session:
         amount = self.chance.randint(100, 10_000)
         self.record.spent += amount
         self.counts["usage"] += 1
-        await self.sink(Usage(at=self.stamp(), tokens=Tokens(output=amount)))
+        await self.sink(Usage(at=self.stamp(), tokens=Tokens(output=amount), cost_micros=amount))
         self.counts["text"] += 1
         await self.sink(Text(at=self.stamp(), text=words))
 
