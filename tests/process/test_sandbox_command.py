@@ -186,3 +186,13 @@ def command_line(pid: int) -> bytes:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return b""
+
+
+def test_what_leads_to_the_operators_own_servants_is_not_told(order: Command) -> None:
+    env = {**order.env, "SSH_AUTH_SOCK": "agent", "XDG_RUNTIME_DIR": "runtime", "DBUS_SESSION_BUS_ADDRESS": "bus"}
+
+    end = run_command(replace(order, env=env, command="env"))
+
+    told = {line.partition("=")[0] for line in end.output_tail.splitlines()}
+    assert {"HOME", "TMPDIR"} <= told
+    assert not told & {"SSH_AUTH_SOCK", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"}

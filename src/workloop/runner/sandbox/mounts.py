@@ -74,7 +74,8 @@ def mounts_of(rooms: Rooms, home: Path, cwd: Path) -> tuple[Mount, ...]:
     found += bound((*rooms.readable, cwd, RESOLVER, *map(Path, KEPT)), MountKind.READABLE)
     found += [Mount(place, MountKind.HIDDEN) for place in existing((*rooms.hidden, *secrets()))]
     found += [link for link in links(rooms) if not seen_through(link.at, found)]
-    return tuple(dict.fromkeys(sorted(found, key=lambda mount: (len(mount.at.parts), mount.kind, mount.at))))
+    found.sort(key=lambda mount: (len(mount.at.parts), mount.kind, mount.at))
+    return tuple(one for one in dict.fromkeys(found) if not is_seen_anyway(one, found))
 
 
 def masks(home: Path) -> Iterator[Mount]:
@@ -123,6 +124,18 @@ def required(place: Path) -> Path:
 def resolved(place: Path) -> Path:
     """Return the real name of a place, whether it is there or not."""
     return Path(os.path.realpath(place))
+
+
+def is_seen_anyway(mount: Mount, mounts: Iterable[Mount]) -> bool:
+    """Say whether a readable place can be left out, because what stands around it is only read already."""
+    if mount.kind is not MountKind.READABLE:
+        return False
+    around = [one for one in mounts if one != mount and (one.at == mount.at or one.at in mount.at.parents)]
+    if not around:
+        return True
+    nearest = max(around, key=lambda one: (len(one.at.parts), one.kind))
+    stands_there = nearest.at == mount.at and nearest.kind is MountKind.WRITABLE
+    return stands_there or nearest.kind in (MountKind.READABLE, MountKind.SHOWN)
 
 
 def seen_through(place: Path, mounts: Iterable[Mount]) -> bool:

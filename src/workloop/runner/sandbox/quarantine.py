@@ -38,9 +38,8 @@ def furnish_stand_in(place: LinkedPlace, branch: str | None) -> Path:
     stand_in = place.quarantine / STAND_IN
     if stand_in.is_dir():
         shutil.rmtree(stand_in)
-    for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info", "behind/objects", "behind/lfs"):
+    for folder in ("objects/info", "objects/pack", "refs/heads", "info", "behind/objects"):
         (stand_in / folder).mkdir(mode=0o700, parents=True)
-    (stand_in / "worktrees" / place.own.name).mkdir(parents=True)
     known = known_refs(place, branch := branch or branch_of(place))
     (stand_in / "packed-refs").write_bytes(b"# pack-refs with: sorted \n" + known)
     (stand_in / "HEAD").write_text(line_of(place.common / "HEAD") + "\n")
