@@ -30,6 +30,7 @@ from workloop.config import (
 )
 from workloop.config.disk import read_disk
 from workloop.config.harnesses import NAMED_PROGRAMS
+from workloop.config.lanes import LaneConfig
 from workloop.config.phases import read_phase
 from workloop.config.sandbox import read_sandbox
 from workloop.config.targets import read_target
@@ -247,7 +248,9 @@ def settings_keys() -> list[str]:
         Asked(name="review"),
         Asked(kind="backlog.md"),
     )
-    target, sandbox, disk = Asked(work_dir=".", tracker=tracker), Asked(), Asked()
+    lane = Asked()
+    target = Asked(work_dir=".", tracker=tracker, lane=Asked(browser=lane))
+    sandbox, disk = Asked(), Asked()
     read_sandbox(sandbox, HERE)
     read_disk(disk)
     read_settings(campaign)
@@ -265,6 +268,7 @@ def settings_keys() -> list[str]:
         "harness.<name>": harness,
         "phase": phase,
         "target.<name>": target,
+        "lane.<name>": lane,
         "tracker": tracker,
     }
     return [
@@ -292,6 +296,7 @@ def default_of(key: str) -> str:
         "harness.<name>": (read_harness({}, "harness", "claude", HERE),),
         "phase": (PhaseConfig(name=""),),
         "target.<name>": (TargetConfig(work_dir=Path()),),
+        "lane.<name>": (LaneConfig(name=""),),
         "tracker": (TrackerConfig(path=Path()),),
     }
     place, _, name = key.rpartition(".")

@@ -10,6 +10,7 @@ import pytest
 from generated_docs import PARTS, pages, refreshed, settings_keys
 from settings_meanings import MEANING
 
+from workloop.config.lanes import read_lanes
 from workloop.config.reading import read_loop
 from workloop.config.targets import read_targets
 from workloop.config.trackers import read_tracker
@@ -19,6 +20,7 @@ from workloop.domain.grants import Grant
 from workloop.domain.item import Role, State
 from workloop.domain.lane import LaneState
 from workloop.domain.reader import Reader
+from workloop.domain.settings import read_settings
 from workloop.domain.verdict import Outcome
 from workloop.interfaces.cli.invocation import GLOBALS
 from workloop.interfaces.cli.plan import ORDER, plan_of
@@ -106,8 +108,15 @@ def test_shown_settings_are_taken_by_the_reader(page: str, text: str) -> None:
     reader = Reader(tomllib.loads(text), page)
     read_targets(reader.take("target") or {}, ROOT)
     read_tracker(reader.take("tracker"), "tracker", ROOT)
+    read_lanes(reader.take("lane"), ROOT)
+    read_settings(reader.take("campaign") or {})
     read_loop(reader, ROOT)
     reader.done()
+
+
+def test_the_page_of_lanes_shows_the_example_that_is_tested() -> None:
+    page = (ROOT / "docs" / "lanes.md").read_text("utf-8")
+    assert f"```toml\n{(ROOT / 'examples' / 'browser_lane' / 'lane.toml').read_text('utf-8')}```" in page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)

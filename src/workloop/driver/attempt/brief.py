@@ -128,12 +128,20 @@ def contract_text(contract: Contract) -> str:
         ("You may not", list(contract.authority_deny)),
         ("Boundaries, for a person to decide", list(contract.boundaries)),
         ("Versions", [f"{name} {version}" for name, version in contract.versions.items()]),
-        ("Lane", [contract.lane] if contract.lane else []),
+        ("Lane", lane_lines(contract.lane) if contract.lane else []),
         ("A person answered", [f"{note.question} — {note.answer}" for note in contract.addenda]),
     ]
     return "\n\n".join(
         f"## {heading}\n\n" + "\n".join(f"- {line}" for line in lines) for heading, lines in sections if lines
     )
+
+
+def lane_lines(name: str) -> list[str]:
+    """Write what holds of a lane while a session has it."""
+    return [
+        f"`{name}` is for one claim at a time; `lane_acquire` gives it to yours. Its variables are in the environment.",
+        "Record what you open in it at once, with `lane_record`. Close nothing there that you did not open.",
+    ]
 
 
 def check_line(name: str, kind: str, command: str | tuple[str, ...]) -> str:
