@@ -77,7 +77,8 @@ class SessionKit:
 class Project:
     """One project as the loop sees it; `tell` is given every event a person may want to see.
 
-    `walls` are recorded on the claims that are made here, `check_walls` are put around checks.
+    `walls` are recorded on the claims that are made here, `check_walls` are put around checks, and
+    the files of `check_overlay`, the operator's own folder of tests, take the place of a candidate's.
     """
 
     queue: Queue
@@ -92,6 +93,7 @@ class Project:
     lanes: Lanes | None = None
     walls: Walls = NO_WALLS
     check_walls: Walls = NO_WALLS
+    check_overlay: Path | None = None
     landing: LandingConfig = field(default_factory=LandingConfig)
 
     @property

@@ -117,6 +117,7 @@ def check_candidate(project: Project, held: Held, sha: str, halt: threading.Even
         environment=project.check_environment,
         enclosure=project.check_walls.enclosure,
         rooms=project.check_walls.rooms,
+        overlay=project.check_overlay,
     )
     try:
         seen = project.workshop.examine(order, halt)

@@ -18,10 +18,14 @@ OWN = {
     "sessions": "the agent sessions that the loop ran, newest first",
     "logs": "what one session said and did, from its kept output",
     "rates": "how often sessions die or do nothing, out of how many",
+    "cost": "what sessions cost, by what, and which part of it brought nothing",
+    "simulate": "what the open items may cost, by what finished ones did",
     "gc": "remove folders of the loop that hold nothing, and say why that is safe",
     "salvage list": "what was saved of unfinished work, and the trees that hold what could not be",
     "salvage show": "one salvage: why it was made, what it changes, how to take it up",
     "verify": "judge a candidate on this host, or claim its verifier for a session",
+    "check prove": "show that an item's checks can fail, before a session is spent on it",
+    "bench gates": "let lying workers try the gates of this installation, and honest ones pass them",
     "run": "keep agent sessions working through the campaign",
     "stop": "let a running loop end: after its sessions, or at once",
     "pause": "hand out nothing, or hold one target of the loop back",
@@ -34,16 +38,19 @@ OWN = {
 """Commands that are more than one action."""
 
 GROUPS = {
+    "bench": "what this installation is worth, measured",
+    "check": "the checks of an item",
     "campaign": "the campaign's own settings",
     "lane": "the exclusive lanes of a claim",
     "salvage": "unfinished work that was saved",
 }
 ORDER = (
     "init", "doctor", "add", "import", "list", "show", "why", "status", "run", "stop", "sessions", "logs", "rates",
+    "cost", "simulate",
     "claim", "heartbeat", "attach", "complete", "verify", "retry", "defer", "release", "supersede", "promote", "answer",
     "cancel", "pause", "resume", "lane acquire", "lane record", "lane clean", "lane release", "campaign apply",
     "salvage list", "salvage show", "gc",
-    "mcp", "completion", "demo",
+    "check prove", "bench gates", "mcp", "completion", "demo",
 )  # fmt: skip
 
 
@@ -81,6 +88,10 @@ def looking(name: str) -> ModuleType | None:
             from workloop.interfaces.cli.commands import logs as module
         case "rates":
             from workloop.interfaces.cli.commands import rates as module
+        case "cost":
+            from workloop.interfaces.cli.commands import cost as module
+        case "simulate":
+            from workloop.interfaces.cli.commands import simulate as module
         case "salvage list":
             from workloop.interfaces.cli.commands import salvages as module
         case "salvage show":
@@ -117,6 +128,10 @@ def working(name: str) -> ModuleType:
             from workloop.interfaces.cli.commands import gc as module
         case "verify":
             from workloop.interfaces.cli.commands import verify as module
+        case "check prove":
+            from workloop.interfaces.cli.commands import check_prove as module
+        case "bench gates":
+            from workloop.interfaces.cli.commands import bench_gates as module
         case "run":
             from workloop.interfaces.cli.commands import run as module
         case "mcp":

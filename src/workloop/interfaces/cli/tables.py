@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from workloop.domain.session import printable
+from workloop.interfaces.cli import costtables
 
 Facts = Mapping[str, Any]
 LAST_COLUMN_MIN = 20
@@ -219,6 +220,20 @@ def rates(facts: Facts) -> list[str]:
     return [*lines, *(f"suspect: {one_line(found['harness'])}: {found['why']}" for found in facts["suspect"])]
 
 
+def cost(facts: Facts) -> list[str]:
+    """Write what sessions cost."""
+    rows = costtables.cost_rows(facts)
+    return [*columns(costtables.COSTS, rows), *costtables.cost_words(facts)] if rows else ["no session yet"]
+
+
+def simulate(facts: Facts) -> list[str]:
+    """Write what the open items may cost."""
+    rows, sessions = costtables.forecast_rows(facts), costtables.session_rows(facts)
+    lines = [*columns(costtables.FORECAST, rows), ""] if rows else []
+    lines += [*columns(costtables.SESSIONS, sessions), ""] if sessions else []
+    return [*lines, facts["note"]]
+
+
 def share(row: Facts, name: str) -> str:
     """Write a count with what it is out of, and the share."""
     return f"{row[name]} of {row['sessions']} ({row[name] / row['sessions']:.0%})"
@@ -362,6 +377,8 @@ WRITERS = {
     "session": session,
     "event": session_event,
     "rates": rates,
+    "cost": cost,
+    "simulate": simulate,
     "claim": claim,
     "verify": claim,
     "show": show,

@@ -15,6 +15,8 @@ from workloop.domain.settings import read_settings
 from workloop.driver.attempt.hostcheck import verify_once
 from workloop.driver.project import Project
 from workloop.driver.workshop import WorkOrder
+from workloop.runner.quarters import NO_WALLS
+from workloop.runner.sandbox.enclosure import BARE
 from workloop.service.call import Queue
 from workloop.service.campaigns import create_campaign
 from workloop.service.perform import perform
@@ -51,7 +53,11 @@ class Stage:
     folder: Path
     shop: ScratchRepository
     project: Project
-    walls: bool
+
+    @property
+    def walls(self) -> bool:
+        """Tell whether checks run in a sandbox here."""
+        return self.project.check_walls.enclosure != BARE
 
     def play(self, case: Case) -> Ended:
         """Take one case to its end."""
@@ -114,6 +120,8 @@ class Stage:
             told = verify_once(self.project, key)
         except (Refusal, Fault) as refused:
             return [f"verify: {refused.code}"]
+        except OSError as failed:
+            return [f"verify: {type(failed).__name__}"]
         return [f"host: {told['word']}", *told["reproduction"].splitlines()[:3]]
 
     def reset(self) -> None:
@@ -143,8 +151,11 @@ class Stage:
         return mine[0]["key"] if mine else ""
 
 
-def open_stage(folder: Path) -> Stage:
-    """Build the project, its store and its workshop in an empty folder."""
+def open_stage(folder: Path, *, walls: bool = True) -> Stage:
+    """Build the project, its store and its workshop in a folder that is not there yet.
+
+    Checks run in the sandbox where this machine has one, unless no walls are wanted.
+    """
     shop = scratch_repository(folder / "shop")
     build(shop)
     environment = check_environment(folder)
@@ -156,7 +167,16 @@ def open_stage(folder: Path) -> Stage:
     hidden = folder / "hidden" / "tests"
     hidden.mkdir(parents=True)
     (hidden / "hidden_total.py").write_text(HIDDEN, encoding="utf-8")
-    return Stage(folder=folder, shop=shop, project=replace(project, check_environment=environment), walls=False)
+    return Stage(
+        folder=folder,
+        shop=shop,
+        project=replace(
+            project,
+            check_environment=environment,
+            check_overlay=hidden.parent,
+            check_walls=project.check_walls if walls else NO_WALLS,
+        ),
+    )
 
 
 def check_environment(folder: Path) -> dict[str, str]:

@@ -1,0 +1,36 @@
+"""How what is known of checks and gates reads for people."""
+
+from collections.abc import Callable
+
+from workloop.domain.session import printable
+from workloop.interfaces.cli import render
+from workloop.interfaces.cli.invocation import Invocation
+from workloop.interfaces.cli.tables import Facts, columns, pairs
+
+
+def show(invocation: Invocation, action: str, facts: Facts, writer: Callable[[Facts], list[str]]) -> None:
+    """Print an answer: JSON for programs, a table for people."""
+    if invocation.json:
+        render.answer(invocation, action, facts)
+    else:
+        render.out(printable("\n".join(writer(facts))))
+
+
+def gates(facts: Facts) -> list[str]:
+    """Write what the gates let through, and what they kept out that they should not."""
+    lines = [f"{row['case']}: wrong: {', '.join(row['gates'])}" for row in facts["cases"] if not row["as_it_should"]]
+    lines += [f"{row['case']}: not tried: {row['why']}" for row in facts["left_out"]]
+    for kind, wrong in (("lies", "false_passes"), ("honest", "false_refusals")):
+        lines.append(f"{wrong.replace('_', ' ')}: {len(facts[wrong])} of {facts[kind]}")
+    return [*lines, f"sandbox: {facts['sandbox']}"]
+
+
+def proofs(facts: Facts) -> list[str]:
+    """Write which checks were seen to fail, and what keeps the others from judging."""
+    lines = columns(("check", "kind", "on_base", "control", "spoilt", "seen_red", "problem"), facts["checks"])
+    if not facts["checks"]:
+        lines = ["no checks"]
+    if "results" in facts:
+        lines += ["", *(f"not looked at, for it changes {path}" for path in facts["violations"])]
+        lines += columns(("check", "outcome", "green", "reason"), facts["results"]) if facts["results"] else []
+    return [*lines, *pairs({"base": facts["base"], "sandbox": facts["sandbox"]})]
