@@ -1,5 +1,6 @@
 """`workloop init` makes a campaign in any git repository, says what it made, and refuses places that are not safe."""
 
+import shutil
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -7,11 +8,24 @@ from pathlib import Path
 import pytest
 from cli_project import Project, bare_project
 
+from workloop.runner.sandbox.enclosure import Network
+from workloop.runner.sandbox.trial import try_bwrap
+
+TRIAL = try_bwrap(Network.OPEN)
+
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Project:
     """Make a repository without a campaign."""
     return bare_project(tmp_path)
+
+
+def without_bwrap(folder: Path) -> str:
+    """Return a PATH on which git is the only program."""
+    place = folder / "bin"
+    place.mkdir()
+    (place / "git").symlink_to(shutil.which("git") or "")
+    return str(place)
 
 
 def mode(name: str) -> int:
@@ -24,7 +38,7 @@ def test_init_makes_everything_once_and_changes_nothing_after(bare: Project) -> 
     made = bare.ask("init")
     assert made["made"] == ["folder", "config", "store", "campaign"]
     assert made["integration_branch"] == "main"
-    assert made["sandbox"] == "none"
+    assert made["sandbox"] == ("none" if TRIAL.failure else "bwrap:open")
     assert made["next"].startswith("workloop add ")
     assert mode(made["folder"]) == 0o700
     assert mode(made["config"]) == 0o600
@@ -38,12 +52,29 @@ def test_init_makes_everything_once_and_changes_nothing_after(bare: Project) -> 
     assert bare.repository.git("status", "--porcelain") == ""
 
 
-def test_init_tells_people_plainly_that_there_is_no_sandbox(bare: Project) -> None:
-    """What is not protected is said, with the next command."""
-    lines = bare.run("init", "--no-json").out.splitlines()
+def test_init_tells_people_plainly_that_there_is_no_sandbox(bare: Project, tmp_path: Path) -> None:
+    """What is not protected is said, with what would help and the next command."""
+    lines = bare.run("init", "--no-json", PATH=without_bwrap(tmp_path)).out.splitlines()
     assert lines[0] == "made: folder, config, store, campaign"
-    assert any(line.startswith("sandbox: none") for line in lines)
+    number = next(number for number, line in enumerate(lines) if line.startswith("sandbox: none"))
+    assert lines[number].endswith("(bwrap is not installed)")
+    assert lines[number + 1].startswith("      do: install bubblewrap")
     assert lines[-1].startswith("next: workloop add ")
+
+
+@pytest.mark.parametrize(("there", "kind"), [(True, "bwrap"), (False, "auto")])
+def test_a_loop_that_could_have_walls_will_not_run_without_them(
+    bare: Project, tmp_path: Path, there: bool, kind: str
+) -> None:
+    """What works today is demanded of every later run; where nothing works, nothing is."""
+    if there and TRIAL.failure:
+        pytest.skip(f"no walls here: {TRIAL.failure}")
+    hidden = without_bwrap(tmp_path)
+    made = bare.ask("init", **({} if there else {"PATH": hidden}))
+    assert f'kind = "{kind}"' in Path(made["config"]).read_text("utf-8")
+    bare.ask("add", "some work")
+    done = bare.run("verify", "some-work", PATH=hidden)
+    assert (done.problem["code"] == "SANDBOX_UNAVAILABLE") == there
 
 
 def test_before_init_every_command_says_to_run_it(bare: Project) -> None:

@@ -1,7 +1,7 @@
 """How the doctor tries an agent: one short session that touches nothing, run like any other and written down."""
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,13 +16,20 @@ from workloop.domain.journal import SessionRow, ended_row
 from workloop.domain.session import SessionClass, SessionEvent, SessionReport
 from workloop.driver.turn.recovery import only_loop
 from workloop.runner.harness.port import Harness, LaunchRequest
+from workloop.runner.quarters import quartered
+from workloop.runner.sandbox.enclosure import Rooms
 from workloop.runner.session import StopRequest, run_session
 from workloop.runner.watch import SessionLimits
 from workloop.store.system import SystemClock, SystemIds
 from workloop.wiring.doctor.finding import Finding, broken, doubtful, fine, refused, skipped
+from workloop.wiring.doors import Doors, private_doors
 from workloop.wiring.harnesses import session_environment
 from workloop.wiring.journal import JOURNAL_NAME, open_journal
+from workloop.wiring.planning import opened
+from workloop.wiring.running import first_of
+from workloop.wiring.sandbox import building_of, hidden_by
 
+HOME = "home"
 PROMPT = "Answer with the single word OK. Use no tool and change nothing.\n"
 WALL_SECONDS = 120.0
 QUIET_SECONDS = 90.0
@@ -93,6 +100,7 @@ def run_trial(settings: Settings, trial: Trial, harness: Harness, environment: M
         model=trial.model,
         turns_max=1 if harness.capabilities.turn_cap else None,
         read_only=True,
+        rooms=Rooms(writable=(cwd,)),
     )
     row = SessionRow(
         session_id=session_id,
@@ -111,14 +119,35 @@ def run_trial(settings: Settings, trial: Trial, harness: Harness, environment: M
     async def sink(event: SessionEvent) -> None:
         """Nobody need read what it says."""
 
-    async def run() -> SessionReport:
-        """Run it under the session's usual supervision."""
+    async def run(doors: Doors) -> SessionReport:
+        """Run it under the session's usual supervision, behind the same walls."""
         limits = SessionLimits(wall_seconds=WALL_SECONDS, quiet_seconds=QUIET_SECONDS, progress_seconds=QUIET_SECONDS)
-        return await run_session(harness, request, limits=limits, clock=SystemClock(), sink=sink, stop=StopRequest())
+        hidden = hidden_by(settings, environment)
+        walls = building_of(settings.loop.sandbox, hidden, environment, doors).sessions
+        walls = opened(walls, settings.loop.harness_config(trial.name))
+        walled = quartered(harness, request, walls, folder / HOME)
+        reports: list[SessionReport] = []
+        async with anyio.create_task_group() as tasks:
+            for port in settings.loop.sandbox.ports:
+                await doors.open(port, tasks)
+            reports.append(
+                await run_session(harness, walled, limits=limits, clock=SystemClock(), sink=sink, stop=StopRequest())
+            )
+            tasks.cancel_scope.cancel()
+        return reports[0]
 
-    report = anyio.run(run)
+    with private_doors() as doors:
+        report = ended(lambda: anyio.run(run, doors))
     book(settings.folder, ended_row(row, report))
     return report
+
+
+def ended(run: Callable[[], SessionReport]) -> SessionReport:
+    """Return a session's report; the only error of its task group is raised by itself."""
+    try:
+        return run()
+    except BaseExceptionGroup as failures:
+        raise first_of(failures) from failures
 
 
 def book(folder: Path, row: SessionRow) -> None:
