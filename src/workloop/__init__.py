@@ -11,10 +11,13 @@ PUBLISHED = (
     "LoopEndReason",
     "LoopReport",
     "Mirror",
+    "NetworkWish",
     "ObservedClaim",
     "Poll",
     "Poller",
     "Releaser",
+    "SandboxConfig",
+    "SandboxWish",
     "Target",
     "open_queue",
 )

@@ -13,7 +13,18 @@ import pytest
 
 import workloop
 from loop_bench import BOUND_SECONDS, Facts, LoopBench, commit, honest, rule, write
-from workloop import DriverConfig, HarnessConfig, HarnessKind, LoopEndReason, LoopReport, ObservedClaim, Poll, Target
+from workloop import (
+    DriverConfig,
+    HarnessConfig,
+    HarnessKind,
+    LoopEndReason,
+    LoopReport,
+    ObservedClaim,
+    Poll,
+    SandboxConfig,
+    SandboxWish,
+    Target,
+)
 from workloop.domain.clock import Instant
 from workloop.domain.errors import BadRequest, Conflict, Forbidden
 
@@ -69,6 +80,7 @@ def config(bench: LoopBench, **fields: Any) -> DriverConfig:
         "keep_awake": False,
         "environment": ("WORKLOOP_STATE", "GIT_CONFIG_GLOBAL"),
         "idle_poll_interval": 3600.0,
+        "sandbox": SandboxConfig(kind=SandboxWish.NONE),
         **fields,
     }
     return DriverConfig(**given)

@@ -12,7 +12,7 @@ import anyio.lowlevel
 import pytest
 
 from loop_bench import BOUND_SECONDS, Facts, LoopBench, honest, rule
-from workloop.config import DriverConfig, HarnessConfig, HarnessKind
+from workloop.config import DriverConfig, HarnessConfig, HarnessKind, SandboxConfig, SandboxWish
 from workloop.domain.clock import Instant
 from workloop.domain.gate import GatePolicy, GateState
 from workloop.domain.rates import FleetPolicy
@@ -76,7 +76,12 @@ class Stage:
     async def run(self, story: Callable[["Stage"], Any]) -> LoopReport:
         bench = self.bench
         script = HarnessConfig(kind=HarnessKind.SCRIPTED, script=bench.script)
-        config = DriverConfig(harness="scripted", harnesses={"scripted": script}, integration_branch="main")
+        config = DriverConfig(
+            harness="scripted",
+            harnesses={"scripted": script},
+            integration_branch="main",
+            sandbox=SandboxConfig(kind=SandboxWish.NONE),
+        )
         folder = bench.folder / "loop"
         target = Target("shop", None, bench.repository.path, queue=bench.queue)
         aim = Aim(target=target, folder=folder, integration_branch="main")

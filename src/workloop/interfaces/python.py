@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
-from workloop.config import DriverConfig, HarnessConfig, HarnessKind
+from workloop.config import DriverConfig, HarnessConfig, HarnessKind, NetworkWish, SandboxConfig, SandboxWish
 from workloop.domain.errors import BadRequest
 from workloop.domain.observed import ObservedClaim
 from workloop.domain.poll import Poll
@@ -24,10 +24,13 @@ __all__ = [
     "HarnessKind",
     "LoopEndReason",
     "LoopReport",
+    "NetworkWish",
     "ObservedClaim",
     "Poll",
     "Poller",
     "Releaser",
+    "SandboxConfig",
+    "SandboxWish",
     "Target",
     "open_queue",
 ]
