@@ -17,6 +17,7 @@ from attacker import ATTACKS
 import workloop
 from loop_bench import LoopBench, check
 from workloop.runner.sandbox.enclosure import Network
+from workloop.runner.sandbox.mounts import FREE
 from workloop.runner.sandbox.trial import try_bwrap
 
 TRIAL = try_bwrap(Network.OPEN)
@@ -102,6 +103,7 @@ def prepare(bench: LoopBench) -> dict[str, Any]:
         "key": KEY,
         "sleep": SLEEP,
         "shared": SHARED,
+        "free": str(FREE[0]),
         "abstract": f"attack-{os.getpid()}",
         "socket": str(bench.folder / "door.sock"),
         "pid_max": Path("/proc/sys/kernel/ns_last_pid").read_text().strip(),
@@ -125,7 +127,8 @@ def rules(bench: LoopBench) -> dict[str, str]:
 @pytest.fixture(scope="module", params=NETWORKS)
 def attacked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Field]:
     folder = tmp_path_factory.mktemp(request.param)
-    bench = LoopBench(folder, sandbox=f'kind = "bwrap"\nnetwork = "{request.param}"', harness="mine")
+    bench = LoopBench(folder, harness="mine")
+    bench.sandbox = f'kind = "bwrap"\nnetwork = "{request.param}"\nreadable = ["{Path(__file__).parent}"]'
     briefing = folder / "facts.json"
     program = Path(__file__).with_name("attacker.py")
     command = json.dumps([sys.executable, str(program), str(briefing)])
