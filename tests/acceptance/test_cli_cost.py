@@ -88,11 +88,13 @@ def test_g15_costs_are_added_up_by_what_is_asked_for(project: Project, journal: 
 def test_costs_can_be_asked_since_a_time_and_read_as_a_table(project: Project, journal: SqliteJournal) -> None:
     since = project.ask("cost", "--since", "2001-01-01T00:00:00Z")
     assert since["total"]["sessions"] == 3
-    assert project.ask("cost", "--since", "1h")["total"]["sessions"] == 0
+    assert project.ask("cost", "--since", "2100-01-01T00:00:00Z")["total"]["sessions"] == 0
+    assert project.ask("cost", "--since", "1h")["since"] is not None
     assert project.refused("cost", "--since", "soon") == (2, "BAD_REQUEST")
     assert project.refused("cost", "--by", "moon") == (2, "BAD_REQUEST")
     table = project.run("--no-json", "cost", "--by", "harness").out
-    assert "in all" in table and "1 booked at their reserve" in table
+    assert "in all" in table
+    assert "1 booked at their reserve" in table
 
 
 def test_a_forecast_says_what_it_rests_on_and_nothing_is_no_failure(project: Project, target: str) -> None:

@@ -10,6 +10,7 @@ from workloop.config.validation import validate, vet_files
 from workloop.domain.errors import WorkloopError
 from workloop.wiring.doctor.agents import look_at_agent, look_at_servers
 from workloop.wiring.doctor.bounds import look_at_bounds
+from workloop.wiring.doctor.budgets import look_at_budgets
 from workloop.wiring.doctor.finding import Finding, Level, fine, refused, worst
 from workloop.wiring.doctor.machine import look_at_machine
 from workloop.wiring.doctor.places import look_at_places
@@ -53,6 +54,7 @@ def examine(
         yield from look_at_project(settings, target)
     yield from look_at_agents(settings, environment, probing=probing)
     yield from look_at_bounds(settings)
+    yield from look_at_budgets(settings)
     yield from look_at_sandbox(settings, environment)
     yield from look_at_machine(settings, environment)
 

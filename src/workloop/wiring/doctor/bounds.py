@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from workloop.config import DriverConfig, Settings
+from workloop.domain.budget import ScopeKind
 from workloop.domain.errors import WorkloopError
 from workloop.domain.settings import read_settings
 from workloop.wiring.doctor.finding import Finding, doubtful, fine
@@ -69,6 +70,7 @@ def look_at_ceilings(settings: Settings) -> Finding:
     ends = [
         *([f"{loop.max_iterations} sessions"] if loop.max_iterations is not None else []),
         *([f"{loop.run_seconds_max:g} seconds"] if loop.run_seconds_max is not None else []),
+        *[limit.knob for limit in loop.budgets.budget.limits if limit.kind is ScopeKind.RUN],
     ]
     capped = all(block.cost_micros_max is not None or block.turns_max is not None for block in blocks)
     if ends:
