@@ -142,6 +142,28 @@ def test_the_next_session_goes_on_where_the_last_one_ended_though_nobody_receive
     assert stage.tip() == said[-1]
 
 
+def test_the_stand_in_of_a_work_tree_that_is_gone_is_received_and_dropped(stage: Stage) -> None:
+    said = stage.works("echo 1 > new; git add new; git commit -qm a; git rev-parse HEAD")
+    git(stage.repo, "worktree", "remove", "--force", str(stage.tree))
+
+    git_rooms(stage.other, "workloop/itm_2/other")
+
+    assert stage.tip() == said.strip()
+    assert [path.name for path in (stage.common / "workloop").iterdir()] == ["itm_2-1"]
+
+
+def test_the_stand_in_of_a_work_tree_that_is_gone_stays_when_its_branch_was_moved(stage: Stage) -> None:
+    stage.works("echo 1 > new; git add new; git commit -qm a")
+    git(stage.repo, "worktree", "remove", "--force", str(stage.tree))
+    elsewhere = git(stage.repo, "commit-tree", "-p", "main", "-m", "else", "main^{tree}")
+    git(stage.repo, "update-ref", f"refs/heads/{BRANCH}", elsewhere)
+
+    git_rooms(stage.other, "workloop/itm_2/other")
+
+    assert stage.tip() == elsewhere
+    assert stand_in(stage).is_dir()
+
+
 def test_work_on_a_branch_of_the_sessions_own_is_kept_on_the_side_and_head_stays_on_it(stage: Stage) -> None:
     said = stage.works("git checkout -q -b my/idea; echo 1 > new; git add new; git commit -qm a; git rev-parse HEAD")
 

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from workloop.runner.sandbox.quarantine import alternates, furnish_stand_in
-from workloop.runner.sandbox.receiving import receive
+from workloop.runner.sandbox.receiving import clear_gone, receive
 from workloop.runner.sandbox.rooms import Rooms
 from workloop.runner.sandbox.worktreeplace import LinkedPlace, linked_place
 
@@ -26,6 +26,7 @@ def git_rooms(worktree: Path, branch: str | None = None) -> Rooms:
     if place is None:
         return rooms_of_repository(worktree)
     receive(worktree)
+    clear_gone(place.common)
     stand_in = furnish_stand_in(place, branch)
     (place.own / "config.worktree").touch()
     shown = {place.common / "behind" / "objects": place.common / "objects"}

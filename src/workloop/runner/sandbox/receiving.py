@@ -1,14 +1,15 @@
 """How what a session brought into its stand-in becomes part of the repository: each object only under its true name."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from workloop.runner.git import ANY_FAILURE, YES_OR_NO, GitCall, git
+from workloop.runner.git import ANY_FAILURE, YES_OR_NO, GitCall, GitError, git
 from workloop.runner.gitfacts import HEADS, NO_COMMIT, SHA, commit_of, move_ref
 from workloop.runner.sandbox.objects import take_large, take_loose, take_packs
-from workloop.runner.sandbox.quarantine import STAND_IN, read_record, refs_in, write_record
+from workloop.runner.sandbox.quarantine import RECORD, STAND_IN, read_record, refs_in, write_record
 from workloop.runner.sandbox.untrusted import read_below, walk_below
 from workloop.runner.sandbox.worktreeplace import LinkedPlace, line_of, linked_place
 
@@ -33,8 +34,13 @@ def receive(worktree: Path, *, ended: bool = False) -> Received:
     stands on one of them is put on its commit. Raises RefMovedError when the branch was moved by somebody else.
     """
     place = linked_place(worktree)
-    stand_in = place.quarantine / STAND_IN if place is not None else None
-    if place is None or stand_in is None or not stand_in.is_dir():
+    return Received() if place is None else received_at(place, ended=ended)
+
+
+def received_at(place: LinkedPlace, *, ended: bool) -> Received:
+    """Do so for a place that was looked up, of which the work tree itself may be gone."""
+    stand_in = place.quarantine / STAND_IN
+    if not stand_in.is_dir():
         return Received()
     branch, known = read_record(place)
     count, refused = take_loose(stand_in / "objects", place.common / "objects")
@@ -49,6 +55,19 @@ def receive(worktree: Path, *, ended: bool = False) -> Received:
         refused += links_taken_away(place.own)
         keep_others(place, branch, refs, known, refused)
     return Received(count + more, tip, tuple(refused))
+
+
+def clear_gone(common: Path) -> None:
+    """Drop the stand-ins whose work trees are gone, when what is in them was received; another one stays."""
+    for quarantine in (common / "workloop").glob("*"):
+        own = common / "worktrees" / quarantine.name
+        if own.exists() or not (quarantine / RECORD).is_file():
+            continue
+        try:
+            received_at(LinkedPlace(quarantine, own, common), ended=True)
+        except GitError:  # somebody else moved the branch: what is there may be the only copy
+            continue
+        shutil.rmtree(quarantine)
 
 
 def refs_of(stand_in: Path) -> dict[str, str]:
@@ -104,6 +123,8 @@ def keep_others(
             continue
         line = GitCall(stdin=os.fsencode(f"update {kept}\0{sha}\0\0"))
         git(place.common, "update-ref", "--stdin", "-z", call=line)
+    if not place.own.is_dir():
+        return
     head = line_of(place.own / "HEAD").removeprefix("ref: ")
     if head != own and head in refs and commit_of(place.common, head) is None:
         git(place.worktree, "update-ref", "--no-deref", "HEAD", refs[head])
@@ -111,7 +132,7 @@ def keep_others(
 
 def links_taken_away(own: Path) -> list[str]:
     """Remove every link from a work tree's own folder: git would write through it, and makes none there itself."""
-    return [f"a link was removed: {name}" for name in unlinked(own)]
+    return [f"a link was removed: {name}" for name in unlinked(own)] if own.is_dir() else []
 
 
 def unlinked(own: Path) -> Iterator[str]:
