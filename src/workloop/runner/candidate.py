@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from workloop.domain.checks import matching_paths
+from workloop.domain.standins import named, stand_ins
 from workloop.runner.git import printables
 from workloop.runner.gitfacts import (
     HEADS,
@@ -14,6 +15,7 @@ from workloop.runner.gitfacts import (
     dirty_paths,
     is_ancestor,
     tree_of,
+    tree_paths,
 )
 from workloop.runner.registry import Workspace
 from workloop.runner.repository import Repository, integration_tip
@@ -48,6 +50,7 @@ class CandidateFacts:
     changed_paths: tuple[str, ...] = ()
     dirty_paths: tuple[str, ...] = ()
     changed_protected_paths: tuple[str, ...] = ()
+    stand_in_paths: tuple[str, ...] = ()
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -80,6 +83,10 @@ class CandidateFacts:
             found.append(
                 Problem("PROTECTED_CHANGED", f"protected paths were changed: {paths}", "restore them from the base")
             )
+        if self.stand_in_paths:
+            paths = ", ".join(self.stand_in_paths[:10])
+            hint = "rename or remove them; where they are meant, a person adds !PATH to what the contract protects"
+            found.append(Problem("STANDS_IN", f"these would be loaded in place of a test or its runner: {paths}", hint))
         return tuple(found)
 
     def _empty_hint(self) -> str:
@@ -118,7 +125,8 @@ def candidate_facts(
         head_sha=head,
         changed_paths=printables(changed),
         dirty_paths=dirty,
-        changed_protected_paths=printables(matching_paths(changed, protected)),
+        changed_protected_paths=printables(matching_paths(changed, named(protected))),
+        stand_in_paths=printables(stand_ins(changed, tree_paths(repository.path, workspace.base_sha), protected)),
     )
 
 
