@@ -8,9 +8,10 @@ from requirements.loops import LOOPS
 from requirements.row import Requirement
 from requirements.schedule import SCHEDULE
 from requirements.secrets import SECRETS
+from requirements.spending import SPENDING
 from requirements.storage import STORAGE
 from requirements.surfaces import SURFACES
 
 __all__ = ["REQUIREMENTS", "Requirement"]
 
-REQUIREMENTS = (*CLAIMS, *STORAGE, *LOOPS, *LIMITS, *DONE, *SCHEDULE, *SURFACES, *HANDING_ON, *SECRETS)
+REQUIREMENTS = (*CLAIMS, *STORAGE, *LOOPS, *LIMITS, *DONE, *SCHEDULE, *SURFACES, *HANDING_ON, *SECRETS, *SPENDING)

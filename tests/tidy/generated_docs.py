@@ -28,12 +28,14 @@ from workloop.config import (
     read_driver,
     read_harness,
 )
+from workloop.config.budgets import Budgets, read_budgets
 from workloop.config.disk import read_disk
 from workloop.config.harnesses import NAMED_PROGRAMS
 from workloop.config.lanes import LaneConfig
 from workloop.config.phases import read_phase
 from workloop.config.sandbox import read_sandbox
 from workloop.config.targets import read_target
+from workloop.domain.budget import ScopeKind
 from workloop.domain.errors import WorkloopError
 from workloop.domain.grants import ALLOWED, Grant
 from workloop.domain.item import OPEN, TERMINAL, State
@@ -251,6 +253,9 @@ def settings_keys() -> list[str]:
     lane = Asked()
     target = Asked(work_dir=".", tracker=tracker, lane=Asked(browser=lane))
     sandbox, disk = Asked(), Asked()
+    scope = Asked()
+    budget = Asked(**{kind.value: Asked() for kind in ScopeKind} | {"target": scope, "reserve": Asked()})
+    read_budgets(budget)
     read_sandbox(sandbox, HERE)
     read_disk(disk)
     read_settings(campaign)
@@ -265,6 +270,8 @@ def settings_keys() -> list[str]:
         "loop": loop,
         "sandbox": sandbox,
         "disk": disk,
+        "budget": budget,
+        "budget.<scope>": scope,
         "harness.<name>": harness,
         "phase": phase,
         "target.<name>": target,
@@ -293,6 +300,8 @@ def default_of(key: str) -> str:
         "loop": (loop, loop.bounds, loop.retention),
         "sandbox": (SandboxConfig(),),
         "disk": (DiskConfig(),),
+        "budget": (Budgets(),),
+        "budget.<scope>": (),
         "harness.<name>": (read_harness({}, "harness", "claude", HERE),),
         "phase": (PhaseConfig(name=""),),
         "target.<name>": (TargetConfig(work_dir=Path()),),

@@ -63,6 +63,16 @@ MEANING: Mapping[str, Meaning] = {
         "`loop.harness` alone",
     ),
     "loop.state_dir": Meaning("the loop's private folder, outside of every work dir", "the project's own"),
+    "budget.time_zone": Meaning("in which zone the day of `[budget.day]` begins; the machine's own unless given"),
+    "budget.<scope>.input_tokens": Meaning("tokens that are given anew; scopes are in [budgets.md](budgets.md)"),
+    "budget.<scope>.output_tokens": Meaning("tokens that the model writes"),
+    "budget.<scope>.cache_read_tokens": Meaning("tokens that are read from a cache"),
+    "budget.<scope>.cache_write_tokens": Meaning("tokens that are written into a cache"),
+    "budget.<scope>.tokens": Meaning("all tokens but those read from a cache"),
+    "budget.<scope>.cost_usd": Meaning("money, in dollars"),
+    "budget.<scope>.wall_seconds": Meaning("the time that sessions ran, added up"),
+    "budget.<scope>.sessions": Meaning("sessions; not in `budget.session` and `budget.reserve`"),
+    "budget.<scope>.per": Meaning('of a target or a harness, "run", "day" or "total": over which time', '"run"'),
     "loop.max_iterations": Meaning("sessions after which the loop ends"),
     "loop.run_seconds_max": Meaning("seconds after which the loop ends, earlier when nothing could run before", "none"),
     "loop.idle_poll_interval": Meaning("seconds after which an idle loop looks when nothing tells it to"),
@@ -134,7 +144,9 @@ MEANING: Mapping[str, Meaning] = {
     "target.<name>.time_zone": Meaning("as `loop.time_zone`", "the machine's"),
     "target.<name>.sessions_max": Meaning("agent sessions at the same time here"),
     "target.<name>.paused": Meaning("why nothing is handed out here for now"),
-    "lane.<name>.prepare": Meaning("a command, as a list of arguments, that runs before each grant of the lane", "none"),
+    "lane.<name>.prepare": Meaning(
+        "a command, as a list of arguments, that runs before each grant of the lane", "none"
+    ),
     "lane.<name>.start": Meaning("a command that runs along with a grant, in its checkout, and is ended with it"),
     "lane.<name>.health": Meaning("a command that ends with 0 once what `start` runs is of use"),
     "lane.<name>.list": Meaning("a command that prints what is in the lane, a name a line", "none"),
@@ -142,7 +154,9 @@ MEANING: Mapping[str, Meaning] = {
     "lane.<name>.stop": Meaning("a command that runs after the cleaning"),
     "lane.<name>.environment": Meaning("a table of variables that its commands and its sessions see"),
     "lane.<name>.visible": Meaning("names of the loop's variables that its commands may see"),
-    "lane.<name>.ports": Meaning("a table of ports by name: a number, or 0 for one of the host's that stays the lane's"),
+    "lane.<name>.ports": Meaning(
+        "a table of ports by name: a number, or 0 for one of the host's that stays the lane's"
+    ),
     "lane.<name>.readable": Meaning("places that its sessions may read from inside the sandbox"),
     "lane.<name>.writable": Meaning("places that they may write as well"),
     "lane.<name>.adopt": Meaning("whether what appeared during a grant counts as recorded, though nobody recorded it"),
