@@ -239,3 +239,19 @@ def test_nothing_outside_the_record_is_removed_although_it_was_saved(made: Made)
     with pytest.raises(Conflict) as refused:
         remove(repository, replace(workspace, attempt=7))
     assert refused.value.code == "NOT_OURS"
+
+
+@pytest.mark.parametrize("late", ["new.txt", "a.txt"])
+def test_what_is_written_between_the_salvage_and_the_removal_keeps_the_tree(made: Made, late: str) -> None:
+    """F01: the removal trusts the salvage's look, and git, asked without force, looks once more."""
+    repository, workspace, _ = made
+    write(workspace, "b.txt", "changed\n")
+    saved = salvage(workspace, reason="killed")
+    write(workspace, late, "late\n")
+    with pytest.raises(WorkloopError, match="contains modified or untracked files"):
+        remove(repository, workspace, saved)
+    assert (workspace.path / late).read_text() == "late\n"
+    remove(repository, workspace, salvage(workspace, reason="again"))
+    kept = ScratchRepository(path=repository.path)
+    assert kept.git("show", f"{REF}:{late}") == "late"
+    assert kept.git("show", f"{REF}:b.txt") == "changed"

@@ -130,7 +130,7 @@ class GitTrees:
             if keep:
                 kept_mark(workspace).touch()
                 return PutAway(path=path, saved=saved.ref, files=saved.files)
-            remove(self.repository, workspace)
+            remove(self.repository, workspace, saved)
             kept_mark(workspace).unlink(missing_ok=True)
         except (WorkloopError, OSError) as refused:
             return PutAway(path=path, saved=saved.ref, files=saved.files, stays=str(refused))

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workloop.domain.errors import Conflict
-from workloop.runner.contents import contents_of
+from workloop.runner.contents import Contents, contents_of
 from workloop.runner.git import git, printables
 from workloop.runner.gitfacts import commit_of, operation_under_way, reachable_from_refs, tree_of, worktrees
 from workloop.runner.nested import Loss, nested_losses
 from workloop.runner.registry import Workspace, WorkspaceKind, drop_record, read_record
 from workloop.runner.repository import Repository, confined, repository_lock
-from workloop.runner.snapshot import Snapshot, take_snapshot
+from workloop.runner.salvage import Salvage
+from workloop.runner.snapshot import take_snapshot
 from workloop.runner.workspace import discard_worktree, require_workspace
 
 
@@ -33,10 +34,16 @@ def losses(workspace: Workspace, outputs: tuple[str, ...] = ()) -> tuple[Loss, .
     return look_into(workspace, outputs).losses
 
 
-def look_into(workspace: Workspace, outputs: tuple[str, ...]) -> Holding:
-    """Find out what only an attempt's worktree holds, and which commit holds its files."""
+def look_into(workspace: Workspace, outputs: tuple[str, ...], saved: Salvage | None = None) -> Holding:
+    """Find out what only an attempt's worktree holds, and which commit holds its files.
+
+    A salvage made a moment ago spares a second look at the files, because git itself looks once more when it removes;
+    where it does not, with submodules, the second look is ours.
+    """
     own = require_workspace(workspace)
-    contents = contents_of(workspace.path)
+    if saved is not None and (saved.contents.submodules or (own / "modules").exists()):
+        saved = None
+    contents = saved.contents if saved is not None else contents_of(workspace.path)
     found = list(nested_losses(workspace.path, own, contents, outputs))
     operation = operation_under_way(workspace.path)
     if operation is not None:
@@ -45,16 +52,14 @@ def look_into(workspace: Workspace, outputs: tuple[str, ...]) -> Holding:
     if head is not None and not reachable_from_refs(workspace.path, head):
         found.append(Loss("commits no reference reaches", (head,)))
     if contents.changed or contents.hidden:
-        snapshot = take_snapshot(workspace)
-        held = _holder(workspace, snapshot, needed=bool(contents.changed))
+        held = saved.held if saved is not None else _holder(workspace, contents)
         if held is None:
-            paths = printables(contents.changed or contents.hidden)
-            found.append(Loss("uncommitted or untracked files", paths))
+            found.append(Loss("uncommitted or untracked files", printables(contents.changed or contents.hidden)))
     linked = bool(contents.submodules) or (own / "modules").exists()
     return Holding(losses=tuple(found), held=held, linked=linked)
 
 
-def remove(repository: Repository, workspace: Workspace) -> None:
+def remove(repository: Repository, workspace: Workspace, saved: Salvage | None = None) -> None:
     """Remove a folder the loop made; raises Conflict naming what would be lost, and then removes nothing."""
     path = confined(repository, workspace.path)
     if read_record(path) != workspace:
@@ -65,7 +70,7 @@ def remove(repository: Repository, workspace: Workspace) -> None:
     if workspace.kind is WorkspaceKind.CHECKOUT:
         discard_checkout(repository, workspace)
         return
-    found = look_into(workspace, repository.outputs)
+    found = look_into(workspace, repository.outputs, saved)
     if found.losses:
         told = "; ".join(f"{loss.what}: {', '.join(loss.paths[:10])}" for loss in found.losses)
         raise Conflict("WOULD_LOSE_WORK", f"{path} holds {told}", hint="salvage it first", path=str(path))
@@ -101,11 +106,12 @@ def discard_checkout(repository: Repository, checkout: Workspace) -> None:
     drop_record(checkout)
 
 
-def _holder(workspace: Workspace, snapshot: Snapshot, *, needed: bool) -> str | None:
+def _holder(workspace: Workspace, contents: Contents) -> str | None:
     """Return the commit that holds exactly the files of a worktree; HEAD only where nothing says that they changed."""
+    snapshot = take_snapshot(workspace, contents)
     if snapshot.skipped or snapshot.conflicts:
         return None
-    if snapshot.unchanged and not needed:
+    if snapshot.unchanged and not contents.changed:
         return snapshot.head
     salvaged = commit_of(workspace.repo, workspace.salvage_ref)
     return salvaged if salvaged is not None and tree_of(workspace.repo, salvaged) == snapshot.tree else None

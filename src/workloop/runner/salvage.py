@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from workloop.domain.clock import SECOND_US, Instant
 from workloop.domain.errors import IntegrityFault
+from workloop.runner.contents import Contents, contents_of
 from workloop.runner.git import git, printable
 from workloop.runner.gitfacts import NO_COMMIT, commit_of, move_ref, reachable_from_refs, tree_of
 from workloop.runner.registry import WIP_REFS, Workspace
@@ -14,7 +15,10 @@ from workloop.runner.workspace import require_workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Salvage:
-    """What was saved: the reference and its commit (none when there was nothing), its files, and what was not."""
+    """What was saved: the reference and its commit (none when there was nothing), its files, and what was not.
+
+    `contents` is what was seen in the tree, `held` the commit that has all of its files, if there is one.
+    """
 
     ref: str | None
     sha: str | None
@@ -22,6 +26,8 @@ class Salvage:
     skipped: tuple[Skipped, ...] = ()
     conflicts: tuple[str, ...] = ()
     operation: str | None = None
+    contents: Contents
+    held: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +58,8 @@ def salvage(workspace: Workspace, *, reason: str) -> Salvage:
     Raises Refusal when the folder is not the attempt's registered worktree, so that nothing else is ever committed.
     """
     require_workspace(workspace)
-    snapshot = take_snapshot(workspace)
+    contents = contents_of(workspace.path)
+    snapshot = take_snapshot(workspace, contents)
     head, ref = snapshot.head, workspace.salvage_ref
     if head is not None and snapshot.unchanged and reachable_from_refs(workspace.path, head):
         sha = None
@@ -65,7 +72,16 @@ def salvage(workspace: Workspace, *, reason: str) -> Salvage:
         skipped=snapshot.skipped,
         conflicts=snapshot.conflicts,
         operation=snapshot.operation,
+        contents=contents,
+        held=None if snapshot.skipped or snapshot.conflicts else _holder(snapshot, contents, sha),
     )
+
+
+def _holder(snapshot: Snapshot, contents: Contents, sha: str | None) -> str | None:
+    """Return the commit that has all files of a tree; HEAD only where nothing says that they changed."""
+    if snapshot.unchanged:
+        return None if contents.changed else snapshot.head
+    return sha
 
 
 def _saved(workspace: Workspace, snapshot: Snapshot, reason: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from workloop.runner.contents import Contents
 from workloop.runner.git import GitCall, GitError, git, printable, printables
 from workloop.runner.gitfacts import (
     dirty_paths,
@@ -60,9 +61,11 @@ class Snapshot:
     operation: str | None = None
 
 
-def take_snapshot(workspace: Workspace) -> Snapshot:
+def take_snapshot(workspace: Workspace, contents: Contents) -> Snapshot:
     """Write the tracked and untracked, not ignored files of a worktree as a tree, through an index of its own."""
     head, head_tree = objects_of(workspace.path, "HEAD^{commit}", "HEAD^{tree}")
+    if head_tree is not None and not contents.changed and not contents.hidden:
+        return _as_head(workspace, head, head_tree)
     conflicts = set(unmerged_paths(workspace.path))
     with tempfile.TemporaryDirectory(prefix="workloop-index-") as folder:
         call = _own_index(workspace.path, head, Path(folder) / "index")
@@ -82,6 +85,11 @@ def take_snapshot(workspace: Workspace) -> Snapshot:
         conflicts=printables(tuple(conflicts)),
         operation=operation_under_way(workspace.path),
     )
+
+
+def _as_head(workspace: Workspace, head: str | None, tree: str) -> Snapshot:
+    under_way = operation_under_way(workspace.path)
+    return Snapshot(head=head, tree=tree, unchanged=True, files=(), skipped=(), conflicts=(), operation=under_way)
 
 
 def _own_index(worktree: Path, head: str | None, index: Path) -> GitCall:
