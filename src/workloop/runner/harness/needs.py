@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from workloop.runner.sandbox.rooms import Rooms
+
 MODULES = "node_modules"
 LINKS_MAX = 16
 
@@ -59,6 +61,14 @@ class OwnFiles:
 def home_in(environment: Mapping[str, str], own: Path | None = None) -> Path:
     """Return the home of a session: its own, or the one that it is told of."""
     return own or Path(environment.get("HOME") or Path.home())
+
+
+def seen_from_outside(place: Path, home: Path, rooms: Rooms) -> Path:
+    """Return where on this machine lies what a session behind walls sees at a place of its home, or elsewhere."""
+    elsewhere = rooms.standing.get(Path(os.path.realpath(place)))
+    if elsewhere is not None:
+        return elsewhere
+    return rooms.home / place.relative_to(home) if rooms.home is not None and place.is_relative_to(home) else place
 
 
 def program_places(program: str | Path) -> Iterator[Path]:

@@ -17,7 +17,7 @@ from workloop.runner.harness.codex.settings import metered, overrides, settings_
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME
 from workloop.runner.harness.metering import KEY_VARIABLE, kept
-from workloop.runner.harness.needs import OwnFiles
+from workloop.runner.harness.needs import OwnFiles, home_in, seen_from_outside
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.harness.starting import find_program, fitting_prompt, own_home
 
@@ -112,7 +112,7 @@ class CodexHarness(CliHarness[CodexConfig]):
             case CodexMode.APP_SERVER:
                 return AppServerReader(request, self.signatures, self.opening(request), server=server)
             case CodexMode.EXEC:
-                return ExecReader(request, self.signatures, self.codex_home(request), server=server)
+                return ExecReader(request, self.signatures, self.kept_in(request), server=server)
 
     def opening(self, request: LaunchRequest) -> Opening:
         """Say how the thread begins; servers and their secrets are told over the pipe, where nobody else looks."""
@@ -156,6 +156,11 @@ class CodexHarness(CliHarness[CodexConfig]):
         base = {**request.environment, **FIXED_ENVIRONMENT, **own_home(home), **folder, **self.config.environment}
         meter = {KEY_VARIABLE: request.meter.key} if request.meter is not None and request.meter.key else {}
         return {**kept(base, request.meter), **meter, **loop_environment(request)}
+
+    def kept_in(self, request: LaunchRequest) -> Path:
+        """Return where on this machine a session's threads are, which behind walls is another place."""
+        home = home_in({**request.environment, **self.config.environment}, self.config.home_dir)
+        return seen_from_outside(self.codex_home(request), home, request.rooms)
 
     def codex_home(self, request: LaunchRequest) -> Path:
         """Return where the program keeps its settings and threads."""

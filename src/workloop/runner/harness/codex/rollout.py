@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,9 +82,11 @@ def newest_file(folder: Path, ending: str, *, levels: int) -> Path | None:
 
 
 def tail_lines(path: Path) -> list[bytes]:
-    """Return the lines at the end of a file; one that cannot be read has none."""
+    """Return the lines at the end of a plain file; one that cannot be read has none."""
     try:
-        with path.open("rb") as stream:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                return []
             size = stream.seek(0, os.SEEK_END)
             stream.seek(max(0, size - TAIL_BYTES))
             return stream.read(TAIL_BYTES).splitlines()
