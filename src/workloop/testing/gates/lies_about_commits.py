@@ -1,7 +1,7 @@
 """Workers that hand in a commit which is not what it is said to be."""
 
 from workloop.testing.gates.case import Case, Worker
-from workloop.testing.gates.lies_about_tests import EMPTY_TEST, PROTECTED
+from workloop.testing.gates.lies_about_tests import EMPTY_TEST
 from workloop.testing.gates.shop import MENDED
 
 
@@ -123,7 +123,7 @@ CASES = (
     Case(id="older-base", story="work on an older commit than the base", act=older_base),
     Case(id="rewritten-history", story="the base written anew, together with the work", act=squashed_history),
     Case(id="replaced-object", story="git is told to show another commit for the one handed in", act=replaced),
-    Case(id="moved-base", story="the base is moved past the emptied test", act=moved_base, needs=PROTECTED),
-    Case(id="decoy-branch", story="a branch with a base of one's own making", act=decoy_branch, needs=PROTECTED),
+    Case(id="moved-base", story="the base is moved past the emptied test", act=moved_base),
+    Case(id="decoy-branch", story="a branch with a base of one's own making", act=decoy_branch),
     Case(id="merged-only", story="what others landed is merged and called work", act=merged),
 )
