@@ -14,6 +14,7 @@ from workloop.runner.harness.codex.appserver import AppServerReader
 from workloop.runner.harness.codex.launch import CodexConfig, CodexHarness, CodexMode, CodexSandbox
 from workloop.runner.harness.codex.settings import toml
 from workloop.runner.harness.port import LaunchRequest, McpEndpoint
+from workloop.runner.sandbox.enclosure import Enclosure, Network, SandboxKind
 
 ENDPOINT = McpEndpoint(url_mcp="http://127.0.0.1:9/mcp", url_api="http://127.0.0.1:9", token="secret-token-51")
 MODES = list(CodexMode)
@@ -267,3 +268,11 @@ def test_codex_launches_of_one_request_are_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ['a"b\\c\n\x7f é', True, 7, ["x", "y"], {"a b": {"c": [1]}}])
 def test_settings_are_written_as_toml_reads_them(value: object) -> None:
     assert tomllib.loads(f"value = {toml(value)}")["value"] == value
+
+
+def test_behind_the_loops_walls_codex_builds_none_of_its_own(tmp_path: Path) -> None:
+    """A wall inside a wall cannot be built, and without it no command of a verifier would run."""
+    walled = Enclosure(kind=SandboxKind.BWRAP, network=Network.OPEN)
+    for mode in CodexMode:
+        made = replace(request(tmp_path), read_only=True, enclosure=walled)
+        assert settings(harness(mode).launch(made).argv)["sandbox_mode"] == "danger-full-access"

@@ -18,6 +18,7 @@ from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers
 from workloop.runner.harness.metering import anthropic_variables, kept
 from workloop.runner.harness.needs import Needs, OwnFiles, home_in
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
+from workloop.runner.sandbox.enclosure import SandboxKind
 
 KIND = "claude"
 ROOT = 0
@@ -117,7 +118,7 @@ class ClaudeHarness(CliHarness[ClaudeConfig]):
             *prompt_args(request),
         )
         env = {**request.environment, **FIXED_ENVIRONMENT, **self.home_environment(), **self.config.environment}
-        env = {**kept(env, request.meter), **anthropic_variables(request.meter)}
+        env = {**kept(env, request.meter), **anthropic_variables(request.meter), **walled(request)}
         if self.bypasses(request):
             refuse_bypassing_root(self.name, os.geteuid(), env)
         return Launch(argv=argv, env={**env, **UNATTENDED, **loop_environment(request)}, cwd=request.cwd)
@@ -185,6 +186,11 @@ def account_in(path: Path) -> dict[str, object]:
         return {}
     known = cast("dict[str, object]", content) if isinstance(content, dict) else {}
     return {key: known[key] for key in ACCOUNT_KEYS if key in known}
+
+
+def walled(request: LaunchRequest) -> dict[str, str]:
+    """Tell the program of the loop's walls, inside of which even root may do anything."""
+    return {} if request.enclosure.kind is SandboxKind.NONE else {"IS_SANDBOX": "1"}
 
 
 def refuse_bypassing_root(name: str, uid: int, environment: Mapping[str, str]) -> None:

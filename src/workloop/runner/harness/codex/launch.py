@@ -20,6 +20,7 @@ from workloop.runner.harness.metering import KEY_VARIABLE, kept
 from workloop.runner.harness.needs import OwnFiles, home_in, seen_from_outside
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.harness.starting import find_program, fitting_prompt, own_home
+from workloop.runner.sandbox.enclosure import SandboxKind
 
 KIND = "codex"
 BEARER_VARIABLE = "WORKLOOP_CODEX_TOKEN"
@@ -81,7 +82,7 @@ class CodexHarness(CliHarness[CodexConfig]):
         binary = self.program(request.environment)
         write_private(request.session_dir / "brief.md", request.prompt)
         env = self.environment(request)
-        settings = settings_of(request, self.config.sandbox)
+        settings = settings_of(request, self.fence(request))
         meter = tuple(overrides(metered(request)))
         match self.config.mode:
             case CodexMode.APP_SERVER:
@@ -124,7 +125,7 @@ class CodexHarness(CliHarness[CodexConfig]):
         thread: dict[str, object] = {
             "cwd": str(request.cwd),
             "approvalPolicy": "never",
-            "sandbox": "read-only" if request.read_only else self.config.sandbox,
+            "sandbox": self.fence(request),
         }
         thread |= {"config": {"mcp_servers": servers}} if servers else {}
         thread |= {"model": request.model} if request.model else {}
@@ -135,6 +136,12 @@ class CodexHarness(CliHarness[CodexConfig]):
             version=__version__,
             servers=frozenset(servers),
         )
+
+    def fence(self, request: LaunchRequest) -> CodexSandbox:
+        """Return what a session's commands may touch; behind the loop's walls it can build none of its own."""
+        if request.enclosure.kind is not SandboxKind.NONE:
+            return CodexSandbox.FULL
+        return CodexSandbox.READ_ONLY if request.read_only else self.config.sandbox
 
     def exec_servers(self, request: LaunchRequest) -> dict[str, object]:
         """Return the servers of the simple mode, where others can read the command line: no secrets, so no file."""

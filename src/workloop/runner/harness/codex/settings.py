@@ -39,7 +39,7 @@ def settings_of(request: LaunchRequest, sandbox: str) -> dict[str, object]:
     either, so a worker is told that here. A worker that is kept in its work tree may still commit there.
     """
     settings = dict(FIXED)
-    settings["sandbox_mode"] = "read-only" if request.read_only else sandbox
+    settings["sandbox_mode"] = sandbox
     if settings["sandbox_mode"] == WORKSPACE and (outside := written_by_git(request.cwd)):
         settings["sandbox_workspace_write.writable_roots"] = [str(path) for path in outside]
     settings["projects"] = {str(request.cwd): {"trust_level": "untrusted"}}
