@@ -208,6 +208,13 @@ def test_a_session_sees_the_repository_without_its_secrets_and_without_the_other
     assert said.endswith('An "odd"\\ name\n')
 
 
+def test_the_other_work_trees_are_hidden_wherever_they_lie_and_however_new_they_are(stage: Stage) -> None:
+    third = stage.folder / "trees" / "itm_3-1"
+    git(stage.repo, "worktree", "add", "--quiet", "--detach", str(third))
+
+    assert set(git_rooms(stage.tree, BRANCH).hidden) == {stage.repo, stage.other, third}
+
+
 def test_a_repository_that_shares_objects_with_another_one_works_inside(stage: Stage) -> None:
     borrower = stage.folder / "borrower"
     git(stage.folder, "clone", "--quiet", "--shared", str(stage.repo), str(borrower))

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from workloop.runner.git import git
@@ -40,10 +41,12 @@ def furnish_stand_in(place: LinkedPlace, branch: str | None) -> Path:
         shutil.rmtree(stand_in)
     for folder in ("objects/info", "objects/pack", "refs/heads", "info", "behind/objects"):
         (stand_in / folder).mkdir(mode=0o700, parents=True)
-    known = known_refs(place, branch := branch or branch_of(place))
+    with ThreadPoolExecutor(max_workers=1) as aside:
+        settings = aside.submit(lambda: b"".join(settings_of(place)))
+        known = known_refs(place, branch := branch or branch_of(place))
+        (stand_in / "config").write_bytes(settings.result())
     (stand_in / "packed-refs").write_bytes(b"# pack-refs with: sorted \n" + known)
     (stand_in / "HEAD").write_text(line_of(place.common / "HEAD") + "\n")
-    (stand_in / "config").write_bytes(b"".join(settings_of(place)))
     behind = [place.common / "behind" / "objects", *alternates(place.common / "objects")]
     (stand_in / "objects/info/alternates").write_bytes(b"".join(os.fsencode(one) + b"\n" for one in behind))
     for name in COPIED:
