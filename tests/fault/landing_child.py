@@ -52,8 +52,8 @@ def armed(last: int) -> None:
         steps.step()
         return answer
 
-    vars(subprocess)["Popen"] = counted
-    vars(landing)["run_as_host"] = written
+    setattr(subprocess, "Popen", counted)
+    setattr(landing, "run_as_host", written)
 
 
 def run() -> None:

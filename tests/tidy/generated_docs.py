@@ -31,8 +31,10 @@ from workloop.config import (
 from workloop.config.budgets import Budgets, read_budgets
 from workloop.config.disk import read_disk
 from workloop.config.harnesses import NAMED_PROGRAMS
+from workloop.config.landing import LandingConfig, PullRequestConfig
 from workloop.config.lanes import LaneConfig
 from workloop.config.phases import read_phase
+from workloop.config.meter import MeterConfig, Metering, read_meter, read_metering
 from workloop.config.sandbox import read_sandbox
 from workloop.config.targets import read_target
 from workloop.domain.budget import ScopeKind
@@ -251,7 +253,9 @@ def settings_keys() -> list[str]:
         Asked(kind="backlog.md"),
     )
     lane = Asked()
-    target = Asked(work_dir=".", tracker=tracker, lane=Asked(browser=lane))
+    pulls = Asked()
+    landing = Asked(pull_requests=pulls)
+    target = Asked(work_dir=".", tracker=tracker, lane=Asked(browser=lane), landing=landing)
     sandbox, disk = Asked(), Asked()
     scope = Asked()
     budget = Asked(**{kind.value: Asked() for kind in ScopeKind} | {"target": scope, "reserve": Asked()})
@@ -273,8 +277,11 @@ def settings_keys() -> list[str]:
         "budget": budget,
         "budget.<scope>": scope,
         "harness.<name>": harness,
+        "harness.<name>.meter": metering,
         "phase": phase,
         "target.<name>": target,
+        "landing": landing,
+        "landing.pull_requests": pulls,
         "lane.<name>": lane,
         "tracker": tracker,
     }
@@ -300,11 +307,15 @@ def default_of(key: str) -> str:
         "loop": (loop, loop.bounds, loop.retention),
         "sandbox": (SandboxConfig(),),
         "disk": (DiskConfig(),),
+        "meter": (MeterConfig(),),
+        "harness.<name>.meter": (Metering(),),
         "budget": (Budgets(),),
         "budget.<scope>": (),
         "harness.<name>": (read_harness({}, "harness", "claude", HERE),),
         "phase": (PhaseConfig(name=""),),
         "target.<name>": (TargetConfig(work_dir=Path()),),
+        "landing": (LandingConfig(),),
+        "landing.pull_requests": (PullRequestConfig(),),
         "lane.<name>": (LaneConfig(name=""),),
         "tracker": (TrackerConfig(path=Path()),),
     }

@@ -20,7 +20,10 @@ MEANING: Mapping[str, Meaning] = {
     "campaign.independence": Meaning(
         '"executor" or "principal": what must differ between who builds and who verifies', '"executor"'
     ),
-    "campaign.landing": Meaning('"none", or "local-merge" into the integration branch', '"none"'),
+    "campaign.landing": Meaning(
+        'what becomes of verified work: "none", "local-merge" into the branch here, "push" to a remote\'s, or "pr"',
+        '"none"',
+    ),
     "campaign.lanes": Meaning("names of exclusive resources that a contract may ask for"),
     "campaign.boundaries": Meaning("a table: each human-only decision with the question it asks"),
     "campaign.grantable": Meaning("authorities that an item may ask for"),
@@ -54,6 +57,10 @@ MEANING: Mapping[str, Meaning] = {
     "disk.trees_max": Meaning("more than so many of them go, the oldest first"),
     "disk.outputs": Meaning("folders that builds fill, by name or by path, for `workloop gc --outputs`"),
     "sandbox.ports": Meaning("ports of this machine that sessions reach when their network is loopback"),
+    "meter.prices": Meaning(
+        "a table by model of `input_usd`, `output_usd`, `cache_read_usd`, `cache_write_usd` for a million tokens"
+    ),
+    "meter.idle_seconds": Meaning("how long a provider may stay silent within a call"),
     "loop.harness": Meaning(
         "the harness of all sessions that no phase gives to another", '"claude", or the only block'
     ),
@@ -125,6 +132,13 @@ MEANING: Mapping[str, Meaning] = {
         "acp `model_argument`, `mode`, `read_only_mode` and `login`"
     ),
     "harness.<name>.script": Meaning("the script of the scripted agent"),
+    "harness.<name>.meter": Meaning("a table: its model calls go through the loop's meter, see the next four keys"),
+    "harness.<name>.meter.key": Meaning(
+        'the provider\'s key, as `"@/path"` of a file of mode 600; no session sees it', "none"
+    ),
+    "harness.<name>.meter.login": Meaning("instead of a key, the agent's own login by subscription goes through"),
+    "harness.<name>.meter.anthropic_url": Meaning("the provider that speaks Anthropic's dialect", "Anthropic's own"),
+    "harness.<name>.meter.openai_url": Meaning("the provider that speaks OpenAI's dialects", "OpenAI's own"),
     "harness.<name>.readable": Meaning("places that its sessions may read from inside the sandbox, such as settings"),
     "harness.<name>.writable": Meaning("places that they may write as well, such as a login that is renewed"),
     "phase.name": Meaning('the phase\'s name, once; "implement" and "review" have a brief of their own', "required"),
@@ -144,6 +158,16 @@ MEANING: Mapping[str, Meaning] = {
     "target.<name>.time_zone": Meaning("as `loop.time_zone`", "the machine's"),
     "target.<name>.sessions_max": Meaning("agent sessions at the same time here"),
     "target.<name>.paused": Meaning("why nothing is handed out here for now"),
+    "landing.remote": Meaning("the remote that work lands on with `push` and `pr`, by name or address"),
+    "landing.environment": Meaning("variables that git and the commands for pull requests may see"),
+    "landing.watch_seconds": Meaning("how long the guards of what landed are run again when the branch moves; 0 never"),
+    "landing.watch_every_seconds": Meaning("the least time between two such looks"),
+    "landing.pull_requests.find": Meaning("the command that lists a branch's pull requests as JSON", "`gh pr list …`"),
+    "landing.pull_requests.open": Meaning("the command that opens one", "`gh pr create …`"),
+    "landing.pull_requests.merge": Meaning("the command that merges one, with `auto_merge`", "`gh pr merge …`"),
+    "landing.pull_requests.auto_merge": Meaning("whether the loop merges what is ready, after checking the merge"),
+    "landing.pull_requests.allow_unchecked": Meaning("whether a pull request without any checks may be merged"),
+    "landing.pull_requests.poll_seconds": Meaning("how often a pull request that waits is looked at"),
     "lane.<name>.prepare": Meaning(
         "a command, as a list of arguments, that runs before each grant of the lane", "none"
     ),

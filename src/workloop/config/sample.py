@@ -11,7 +11,7 @@ SAMPLE = """\
 [campaign]
 name = "main"
 slots = 3                     # items in work at the same time
-landing = "none"              # or "local-merge": merge what is verified into the integration branch
+landing = "none"              # or "local-merge", "push" or "pr": what becomes of what is verified
 
 [campaign.boundaries]         # decisions that only a person may take, and the question each one asks
 spend-money = "May this cost money, and how much?"

@@ -1,12 +1,15 @@
 """How a claim's commit gets onto a remote: under its branch while the claim stands, set aside when it was lost."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from workloop.runner.gitfacts import HEADS
-from workloop.runner.landing.order import Stands
 from workloop.runner.registry import require_item_id
 from workloop.runner.remote import WIP_REFS, PushWord, RefPush, Remote, push, require_same, seen_at
+
+
+Stands = Callable[[], bool]
 
 
 class DeliveryWord(StrEnum):

@@ -8,8 +8,8 @@ from workloop.domain.errors import BadRequest
 from workloop.domain.pullrequest import PrWord, judge_pull_request, read_pull_request, read_pull_requests
 
 SHA = "a" * 40
-PASSED = {"__typename": "CheckRun", "name": "build", "status": "COMPLETED", "conclusion": "SUCCESS"}
-READY = {"mergeStateStatus": "CLEAN", "statusCheckRollup": [PASSED]}
+PASSED: dict[str, Any] = {"__typename": "CheckRun", "name": "build", "status": "COMPLETED", "conclusion": "SUCCESS"}
+READY: dict[str, Any] = {"mergeStateStatus": "CLEAN", "statusCheckRollup": [PASSED]}
 USUAL: dict[str, Any] = {
     "number": 7,
     "url": "https://forge.example/pull/7",
@@ -57,7 +57,8 @@ def test_e15_what_is_missing_pending_skipped_or_unknown_is_no_pass(
 
 def test_a_repository_without_checks_may_be_merged_only_when_that_is_asked_for() -> None:
     """E15: the opt-out is about no checks at all, never about one that failed or runs."""
-    bare, red = {**USUAL, "statusCheckRollup": []}, {**USUAL, "statusCheckRollup": [{**PASSED, "conclusion": "STALE"}]}
+    bare: dict[str, Any] = {**USUAL, "statusCheckRollup": []}
+    red: dict[str, Any] = {**USUAL, "statusCheckRollup": [{**PASSED, "conclusion": "STALE"}]}
     assert judge_pull_request(read_pull_request(bare), SHA, "main", unchecked=True).word is PrWord.READY
     assert judge_pull_request(read_pull_request(red), SHA, "main", unchecked=True).word is PrWord.RED
 
@@ -65,7 +66,8 @@ def test_a_repository_without_checks_may_be_merged_only_when_that_is_asked_for()
 def test_skipped_checks_beside_passed_ones_are_named() -> None:
     """E15: seventy-eight skipped tests are told, and do not stop what passed."""
     runs = [PASSED, {**PASSED, "name": "slow", "conclusion": "SKIPPED"}]
-    found = judge_pull_request(read_pull_request({**USUAL, "statusCheckRollup": runs}), SHA, "main", unchecked=False)
+    pull: dict[str, Any] = {**USUAL, "statusCheckRollup": runs}
+    found = judge_pull_request(read_pull_request(pull), SHA, "main", unchecked=False)
     assert (found.word, found.reason.endswith("skipped: slow")) == (PrWord.READY, True)
 
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from workloop.domain.clock import Instant
+from workloop.runner.delivery import Stands
 
 LANDING_WAIT_SECONDS = 0.0
 
@@ -48,7 +49,6 @@ class GuardVerdict(NamedTuple):
 
 
 Guards = Callable[[str], GuardVerdict]
-Stands = Callable[[], bool]
 
 
 def always() -> bool:
