@@ -107,7 +107,7 @@ def code_of(report: "LoopReport") -> int:
     match report.reason.value:
         case "nothing_claimable":
             return exits.OK if report.attended else exits.NOTHING
-        case "harness_stopped":
+        case "harness_stopped" | "budget_spent":
             return exits.STOPPED
         case "limited":
             return exits.LIMITED
