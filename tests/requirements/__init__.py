@@ -11,7 +11,20 @@ from requirements.secrets import SECRETS
 from requirements.spending import SPENDING
 from requirements.storage import STORAGE
 from requirements.surfaces import SURFACES
+from requirements.trees import TREES
 
 __all__ = ["REQUIREMENTS", "Requirement"]
 
-REQUIREMENTS = (*CLAIMS, *STORAGE, *LOOPS, *LIMITS, *DONE, *SCHEDULE, *SURFACES, *HANDING_ON, *SECRETS, *SPENDING)
+REQUIREMENTS = (
+    *CLAIMS,
+    *STORAGE,
+    *LOOPS,
+    *LIMITS,
+    *DONE,
+    *SCHEDULE,
+    *SURFACES,
+    *HANDING_ON,
+    *SECRETS,
+    *SPENDING,
+    *TREES,
+)
