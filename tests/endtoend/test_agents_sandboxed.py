@@ -83,8 +83,10 @@ def test_work_is_done_and_verified_and_its_walls_are_on_the_record(night: AgentS
 
 
 def test_a_hostile_session_finds_no_store_no_key_and_no_settings(night: AgentStage) -> None:
-    assert night.bench.state("bad") == "succeeded"
+    assert night.bench.state("bad") == "succeeded", night.bench.loops[0].events
     sha = night.bench.repository.git("log", "--all", "--format=%H", "--grep", "and loot").split()[0]
+    taken = [call.result for heard in night.of("bad work") for call in heard.calls]
+    assert night.bench.repository.git("ls-tree", "--name-only", sha, LOOTED) == LOOTED, taken
     assert night.bench.repository.git("show", f"{sha}:{LOOTED}") == ""
 
 
