@@ -85,12 +85,13 @@ def remove(repository: Repository, workspace: Workspace, saved: Salvage | None =
 def _take_away(repository: Repository, path: Path, found: Holding) -> None:
     """Remove a worktree without force, so that git itself looks once more whether each file is in a commit.
 
-    HEAD and the index are put on the salvage first where that holds the files. Only a tree with submodules needs force:
+    The index and then HEAD are put on the salvage first where that holds the files, in this order, so that a kill in
+    between leaves what a next salvage finds saved. Only a tree with submodules needs force:
     git refuses to look into it, and what it holds was looked at before.
     """
     if found.held is not None:
-        git(path, "update-ref", "--no-deref", "HEAD", found.held)
         git(path, "read-tree", "--reset", found.held)
+        git(path, "update-ref", "--no-deref", "HEAD", found.held)
     force = ("--force",) if found.linked else ()
     git(repository.path, "worktree", "remove", *force, str(path))
 
