@@ -24,7 +24,7 @@ from workloop.runner.checks.plan import CheckPlan, CheckReport
 from workloop.runner.checks.room import open_room, rooms, variables
 from workloop.runner.checks.tree import check_out, violations
 from workloop.runner.command import Command, CommandEnd, run_command
-from workloop.runner.gitfacts import require_commit
+from workloop.runner.gitfacts import commits_of, require_commit
 from workloop.runner.registry import Workspace
 from workloop.runner.removal import discard_checkout
 from workloop.runner.repository import Repository, slug
@@ -73,8 +73,9 @@ class Runner:
         self.plan = plan
         self.stop = stop
         self.runs = 0
-        self.base = Side("base", require_commit(repository.path, plan.base_sha))
-        self.candidate = Side("candidate", require_commit(repository.path, plan.candidate_sha))
+        base, candidate = commits_of(repository.path, plan.base_sha, plan.candidate_sha)
+        self.base = Side("base", base or require_commit(repository.path, plan.base_sha))
+        self.candidate = Side("candidate", candidate or require_commit(repository.path, plan.candidate_sha))
 
     def receipt(self, number: int, check: Check) -> CheckResult:
         """Run one check where it must be run and judge it."""
