@@ -96,6 +96,7 @@ def seam(items: int) -> Result:
             integration_branch="main",
             max_iterations=items,
             keep_awake=False,
+            sandbox=workloop.SandboxConfig(kind=workloop.SandboxWish.NONE),
         )
         driver = workloop.Driver(config, "scripted", workloop.open_queue(bench.repository.path))
         driver.tell = tell
