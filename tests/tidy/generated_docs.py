@@ -33,8 +33,8 @@ from workloop.config.disk import read_disk
 from workloop.config.harnesses import NAMED_PROGRAMS
 from workloop.config.landing import LandingConfig, PullRequestConfig
 from workloop.config.lanes import LaneConfig
-from workloop.config.phases import read_phase
 from workloop.config.meter import MeterConfig, Metering, read_meter, read_metering
+from workloop.config.phases import read_phase
 from workloop.config.sandbox import read_sandbox
 from workloop.config.targets import read_target
 from workloop.domain.budget import ScopeKind
@@ -256,7 +256,9 @@ def settings_keys() -> list[str]:
     pulls = Asked()
     landing = Asked(pull_requests=pulls)
     target = Asked(work_dir=".", tracker=tracker, lane=Asked(browser=lane), landing=landing)
-    sandbox, disk = Asked(), Asked()
+    sandbox, disk, meter, metering = Asked(), Asked(), Asked(), Asked(key="@/key")
+    read_meter(meter)
+    read_metering(metering, "meter")
     scope = Asked()
     budget = Asked(**{kind.value: Asked() for kind in ScopeKind} | {"target": scope, "reserve": Asked()})
     read_budgets(budget)
@@ -274,6 +276,7 @@ def settings_keys() -> list[str]:
         "loop": loop,
         "sandbox": sandbox,
         "disk": disk,
+        "meter": meter,
         "budget": budget,
         "budget.<scope>": scope,
         "harness.<name>": harness,

@@ -37,6 +37,8 @@ TEXTS: Mapping[str, str] = {
     r"\bsession that wr" + "ote": "nothing: the text is about the project",
 }
 WIDE_HANDLERS: Mapping[str, str] = {
+    "workloop/runner/meter/book.py": "the caller of a budget that is not ours: logs what it raised, sends nothing more",
+    "workloop/runner/meter/server.py": "the top of the meter's thread: keeps what ended it for whoever started it",
     "workloop/interfaces/cli/entry.py": "the top of a command: shows the error and exits with 1",
     "workloop/interfaces/mcp/protocol.py": "the top of a request: the agent gets an error answer, stderr the details",
     "workloop/interfaces/mcp/tool.py": "the top of a tool call: the agent gets an error result",
@@ -44,6 +46,7 @@ WIDE_HANDLERS: Mapping[str, str] = {
     "workloop/driver/turn/loop.py": "the top of a run: writes down why it ended, and raises it again",
     "workloop/driver/turn/selfclaiming.py": "the caller of a releaser that is not ours: tells what it raised",
     "workloop/driver/turn/site.py": "the caller of a poller that is not ours: keeps what it raised, skips its target",
+    "workloop/driver/turn/paying.py": "books a session that could not be run, and raises it again",
     "workloop/driver/turn/watching.py": "the top of a session: writes down that it could not run, and raises it again",
     "workloop/driver/attempt/handling.py": "the top of an attempt: tells it, gives the item back and counts it",
     "workloop/driver/attempt/hostcheck.py": "gives the claim back, then raises again",

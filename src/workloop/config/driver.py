@@ -8,6 +8,7 @@ from workloop.config.budgets import Budgets
 from workloop.config.disk import DiskConfig
 from workloop.config.harnesses import HarnessConfig, harness_named
 from workloop.config.hours import ActiveHours, read_hours
+from workloop.config.meter import MeterConfig
 from workloop.config.paths import read_path
 from workloop.config.phases import SECONDS_MAX, PhaseConfig
 from workloop.config.sandbox import SandboxConfig
@@ -72,6 +73,7 @@ class DriverConfig:
     integration_branch: str = ""
     sandbox: SandboxConfig = field(default_factory=SandboxConfig)
     disk: DiskConfig = field(default_factory=DiskConfig)
+    meter: MeterConfig = field(default_factory=MeterConfig)
 
     def harness_config(self, name: str = "", path: str = "harness") -> HarnessConfig:
         """Return a harness's settings by name, the loop's own without one; raises BadRequest when there is none."""

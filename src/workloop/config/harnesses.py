@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from workloop.config.meter import Metering, read_metering
 from workloop.config.names import check_name
 from workloop.config.paths import read_path, read_places
 from workloop.domain.errors import BadRequest
@@ -42,6 +43,7 @@ OPTIONS: Mapping[HarnessKind, tuple[str, ...]] = {
     HarnessKind.ACP: ("model_argument", "mode", "read_only_mode", "login"),
 }
 OWN_PROGRAMS = frozenset({HarnessKind.COMMAND, HarnessKind.SCRIPTED})
+LOGINS_UNMETERED = frozenset({HarnessKind.COPILOT, HarnessKind.OPENCODE, HarnessKind.QWEN})
 NAMED_PROGRAMS = frozenset({HarnessKind.COMMAND, HarnessKind.ACP})
 
 
@@ -51,7 +53,8 @@ class HarnessConfig:
 
     models maps a tier to the alias that this program knows for it; variables are values that its sessions see, and a
     value that begins with @ names a file, for its owner's eyes only, that holds it; readable and writable are places
-    that its sessions reach from inside a sandbox, such as its login; options are what one kind knows.
+    that its sessions reach from inside a sandbox, such as its login; meter is how its model calls are counted and
+    capped, if they are; options are what one kind knows.
     """
 
     kind: HarnessKind
@@ -69,6 +72,7 @@ class HarnessConfig:
     script: Path | None = None
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
+    meter: Metering | None = None
     options: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def model_for(self, tier: str) -> str | None:
@@ -127,6 +131,7 @@ def read_harness(value: Json, path: str, name: str, base: Path) -> HarnessConfig
         script=Path(script) if script else None,
         readable=read_places(reader, "readable", base),
         writable=read_places(reader, "writable", base),
+        meter=read_metering(reader.take("meter"), reader.at("meter")),
         options=reader.table("options"),
     )
     reader.done()
@@ -150,6 +155,8 @@ def refuse_idle(config: HarnessConfig, path: str) -> None:
         "command": bool(config.command) and config.kind is HarnessKind.SCRIPTED,
         "home": config.home is HarnessHome.OWN and config.kind in OWN_PROGRAMS,
         "extra_args": bool(config.extra_args) and config.kind in OWN_PROGRAMS,
+        "meter": config.meter is not None and config.kind is HarnessKind.SCRIPTED,
+        "meter.login": config.meter is not None and config.meter.login and config.kind in LOGINS_UNMETERED,
     }
     known = OPTIONS.get(config.kind, ())
     idle |= {f"options.{name}": name not in known for name in config.options}

@@ -15,6 +15,7 @@ from workloop.config.folder import require_own
 from workloop.config.harnesses import read_harnesses
 from workloop.config.landing import read_landing
 from workloop.config.lanes import read_lanes
+from workloop.config.meter import read_meter
 from workloop.config.place import CONFIG_NAME, Place, find_repository, loop_folder, place_of, refuse_inside, short_name
 from workloop.config.sandbox import read_sandbox
 from workloop.config.targets import TargetConfig, read_targets
@@ -229,6 +230,7 @@ def read_loop(reader: Reader, base: Path) -> DriverConfig:
     loop = replace(loop, budgets=read_budgets(reader.take("budget")))
     loop = replace(loop, sandbox=read_sandbox(reader.take("sandbox"), base))
     loop = replace(loop, disk=read_disk(reader.take("disk")))
+    loop = replace(loop, meter=read_meter(reader.take("meter")))
     loop.harness_config(path="loop.harness")
     for number, name in enumerate(loop.agents):
         loop.harness_config(name, f"loop.agents[{number}]")

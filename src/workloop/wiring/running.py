@@ -23,6 +23,7 @@ from workloop.driver.project import Tell
 from workloop.driver.report import LoopOptions, LoopReport
 from workloop.driver.scheduling.situation import Halt
 from workloop.driver.seam import run_sync
+from workloop.driver.spending.metering import NoMeter
 from workloop.driver.switches import FileSwitches, pauses_in
 from workloop.driver.turn.desk import LoopParts
 from workloop.driver.turn.loop import Loop
@@ -40,6 +41,7 @@ from workloop.wiring.journal import host_slots, open_journal, read_journal
 from workloop.wiring.keeping import keep_within
 from workloop.wiring.lanes import lane_ports
 from workloop.wiring.learning import LearningEndpoint
+from workloop.wiring.metering import LoopMeter, meter_of, tell_meter
 from workloop.wiring.planning import Plan, opening_gates, plan_of, site_of
 from workloop.wiring.spending import price_list, reread_with
 from workloop.wiring.versions import vet_versions
@@ -137,6 +139,7 @@ async def run_plan(plan: Plan, make_endpoint: MakeEndpoint, *, signals: bool) ->
         control = Control(switches=FileSwitches(plan.folder))
         endpoint = endpoint_for(plan, make_endpoint, redactor)
         price = await run_sync(price_list, plan.config, SystemClock())
+        meter = meter_of(plan.config, plan.environment, SystemClock(), redactor, plan.doors)
         parts = LoopParts(
             sites=tuple(site_of(plan, aim, endpoint, tell) for aim in plan.aims),
             folder=plan.folder,
@@ -153,6 +156,7 @@ async def run_plan(plan: Plan, make_endpoint: MakeEndpoint, *, signals: bool) ->
             wall_seconds=plan.config.bounds.wall_seconds,
             price=price,
             reread=reread_with(plan.harnesses, price),
+            meter=meter or NoMeter(),
             version=__version__,
             host=socket.gethostname(),
         )
@@ -215,6 +219,8 @@ async def serve_and_run(
             folders = [plan.folder, *(aim.folder for aim in plan.aims)]
             services.start_soon(keep_within, folders, plan.config.retention, parts.clock, parts.tell)
             ports = [*plan.config.sandbox.ports, *lane_ports(site.project for site in parts.sites)]
+            if isinstance(parts.meter, LoopMeter):
+                tell_meter(parts.meter, await services.start(parts.meter.serve), parts.tell)
             if endpoint is not None:
                 url = await services.start(endpoint.serve)
                 ports.append(port_of(url))

@@ -9,12 +9,13 @@ from workloop.domain.clock import Clock
 from workloop.domain.errors import Fault
 from workloop.domain.journal import SessionRow
 from workloop.domain.session import SessionEvent, Started, Text, Tokens, ToolCall, Usage
-from workloop.domain.spend import Unit
+from workloop.domain.units import Unit
 from workloop.driver.spending.leftover import Reread, Retold
 from workloop.driver.spending.purse import Price, unpriced
 from workloop.runner.archive import STREAM_NAME, replay
 from workloop.runner.framing import OverlongLine
 from workloop.runner.harness.port import Harness, LaunchRequest
+from workloop.wiring.metering import own_prices
 
 PROVIDERS: Final[Mapping[HarnessKind, str]] = {
     HarnessKind.CLAUDE: "anthropic",
@@ -33,7 +34,7 @@ def price_list(config: DriverConfig, clock: Clock) -> Price:
     from workloop.runner.meter.prices import ListedPrices
     from workloop.runner.meter.usage import Counted
 
-    prices = ListedPrices()
+    prices = ListedPrices(own=own_prices(config.meter))
     prices.warm()
 
     def price(harness: str, model: str, tokens: Tokens) -> int | None:

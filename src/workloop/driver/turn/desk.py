@@ -20,6 +20,7 @@ from workloop.driver.project import Tell
 from workloop.driver.report import LoopEndReason, LoopOptions
 from workloop.driver.scheduling.situation import Halt
 from workloop.driver.spending.leftover import Reread, forgotten
+from workloop.driver.spending.metering import NoMeter, SessionMeter
 from workloop.driver.spending.purse import Price, Purse, unpriced
 from workloop.driver.spending.spending import Spending
 from workloop.driver.turn.gates import Gates
@@ -40,7 +41,8 @@ class LoopParts:
 
     `changes` tells of a store's changes, `end_session` kills what a dead loop's session in a folder left and returns
     what would not die, `clocks` are those by which a sleep shows. `price` knows what tokens cost, `reread` what a dead
-    loop's session told of its spending in its kept output, `wall_seconds` is how long a session lasts at most.
+    loop's session told of its spending in its kept output, `wall_seconds` is how long a session lasts at most, `meter`
+    counts and caps the model calls of the agents that the settings name.
     """
 
     sites: tuple[Site, ...]
@@ -58,6 +60,7 @@ class LoopParts:
     wall_seconds: float = 7200.0
     price: Price = unpriced
     reread: Reread = forgotten
+    meter: SessionMeter = field(default_factory=NoMeter)
     clocks: Callable[[], Reading] | None = None
     version: str = ""
     host: str = ""

@@ -8,15 +8,16 @@ import anyio
 
 from workloop.domain.budget import Bound, Grant, Payer
 from workloop.domain.charge import Charge
-from workloop.domain.clock import SECOND_US, Clock
+from workloop.domain.clock import SECOND_US, Clock, later, seconds_us
 from workloop.domain.gate import GateKey
 from workloop.domain.journal import SessionRow
 from workloop.domain.progress import Weight
 from workloop.domain.session import SessionClass, SessionEvent, SessionReport, Started, Usage
-from workloop.domain.spend import Unit
+from workloop.domain.units import Unit
 from workloop.driver.project import SessionKit, SessionRunner
 from workloop.driver.scheduling.situation import GateView, TargetView
 from workloop.driver.seam import run_sync
+from workloop.driver.spending.metering import under_meter
 from workloop.driver.spending.purse import Purse, own_ceilings, said_of
 from workloop.driver.spending.settling import settle, untold
 from workloop.driver.spending.spending import OF_GATE, OF_TARGET
@@ -83,15 +84,18 @@ class PayingRunner:
             self.hear(purse, event, cut)
             await sink(event)
 
+        own = bounded(limits, granted)
+
         async def run(either: StopRequest) -> SessionReport:
-            return await self.run(
-                harness,
-                capped(harness, request, granted),
-                limits=bounded(limits, granted),
-                clock=clock,
-                sink=heard,
-                stop=either,
-            )
+            async def start(metered: LaunchRequest) -> SessionReport:
+                return await self.run(harness, metered, limits=own, clock=clock, sink=heard, stop=either)
+
+            ends_at = later(self.desk.now(), seconds_us(own.wall_seconds))
+            meter = self.desk.parts.meter
+            report, past = await under_meter(meter, purse, capped(harness, request, granted), ends_at, start)
+            if past:
+                self.tell_past(request, past)
+            return report
 
         try:
             report = await until_either(run, stop, cut)
@@ -138,6 +142,11 @@ class PayingRunner:
             desk.spending.stop_for(charge, lacking)
             desk.parts.tell("spend_unknown", {"target": self.work.site.name, "session": charge.session_id})
         desk.nudge()
+
+    def tell_past(self, request: LaunchRequest, past: str) -> None:
+        """Say that a session had another way to a model than the meter."""
+        facts = {"target": self.work.site.name, "session": request.session_id, "detail": past}
+        self.desk.parts.tell("past_meter", facts)
 
     def ended_by(self, purse: Purse, bound: Bound, report: SessionReport) -> SessionReport:
         """Return the report of a session that met a ceiling: its own or its item's, or one that is nobody's doing."""

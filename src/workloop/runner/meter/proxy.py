@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from aiohttp import ClientError, ClientSession, web
 from yarl import URL
@@ -11,7 +12,7 @@ from yarl import URL
 from workloop.domain.clock import Clock
 from workloop.runner.meter.book import Book
 from workloop.runner.meter.exchange import Exchange, Sending, own
-from workloop.runner.meter.headers import Headers, backward, from_loopback, onward, shown_keys
+from workloop.runner.meter.headers import LOOPBACK, Headers, backward, from_loopback, onward, shown_keys
 from workloop.runner.meter.port import CallPlan
 from workloop.runner.meter.prices import Prices
 from workloop.runner.meter.refusals import closed, malformed, no_upgrade, spent, too_big, unauthorized, unreachable
@@ -47,7 +48,7 @@ class Books:
 
 @dataclass(slots=True, kw_only=True)
 class Proxy:
-    """Answers requests; proxies are the ones on the way to providers, by scheme."""
+    """Answers requests; proxies are the ones on the way to providers, by scheme, and hosts without one under `no`."""
 
     books: Books
     prices: Prices
@@ -143,8 +144,12 @@ class Proxy:
             return own(unreachable(dialect, f"the provider gave no answer: {type(error).__name__}"))
 
     def proxy_for(self, url: str) -> str | None:
-        """Return the proxy on the way to a URL, if there is one."""
-        return self.proxies.get(url.partition(":")[0])
+        """Return the proxy on the way to a URL, if there is one; nothing on this machine is reached by one."""
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        if f"[{host}]" in LOOPBACK or host in LOOPBACK or direct(host, self.proxies.get("no", "")):
+            return None
+        return self.proxies.get(parts.scheme)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +160,12 @@ class Going:
     book: Book
     key: str
     body: bytes
+
+
+def direct(host: str, without: str) -> bool:
+    """Tell whether a host is among those that are reached without a proxy: by its name, or by the end of it."""
+    names = [name.strip().lower().lstrip(".") for name in without.split(",")]
+    return any(name in {"*", host} or host.endswith(f".{name}") for name in names if name)
 
 
 def digest(key: str) -> bytes:
