@@ -10,7 +10,7 @@ from workloop.domain.budget import Limit, Window, line_of
 from workloop.domain.charge import Charge, ChargeState, run_origin
 from workloop.domain.journal import RUNS_KEPT, SessionRow
 from workloop.domain.session import Tokens
-from workloop.domain.spend import Unit
+from workloop.domain.units import Unit
 from workloop.driver.spending.leftover import Retold
 
 EVENT_MAX = 10_000

@@ -11,7 +11,7 @@ from workloop.config.names import check_name
 from workloop.domain.budget import WINDOWS, Budget, Limit, ScopeKind, Window
 from workloop.domain.clock import EPOCH, SECOND_US, Instant
 from workloop.domain.reader import Json, Reader, bad, one_of
-from workloop.domain.spend import MICROS, TOKEN_UNITS, Unit
+from workloop.domain.units import MICROS, TOKEN_UNITS, Unit
 
 TOKENS_MAX: Final = 10**15
 DOLLARS_MAX: Final = 1_000_000.0

@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from workloop.domain.clock import Instant
-from workloop.domain.spend import Amount, Unit, share
+from workloop.domain.units import Unit, share
+
+if TYPE_CHECKING:
+    from workloop.domain.spend import Amount
 
 FLOOR_PARTS: Final = 10
 """No session is begun that could have less than this part of what one is reckoned at."""
@@ -128,12 +131,12 @@ class Grant:
         """Return how much of a unit may be used, None for any amount."""
         return next((bound.most for bound in self.bounds if bound.unit is unit), None)
 
-    def crossed(self, spent: Amount) -> Bound | None:
+    def crossed(self, spent: "Amount") -> Bound | None:
         """Return the bound that leaves nothing more to use, the session's or item's own first."""
         found = [bound for bound in self.bounds if counts_down(bound) and spent.of(bound.unit) >= bound.most]
         return min(found, key=lambda bound: not bound.own, default=None)
 
-    def nearing(self, spent: Amount) -> Bound | None:
+    def nearing(self, spent: "Amount") -> Bound | None:
         """Return the bound that a session should be told of, the one that is nearest."""
         found = [bound for bound in self.bounds if counts_down(bound) and percent(bound, spent) >= NOTICE_PERCENT]
         return max(found, key=lambda bound: percent(bound, spent), default=None)
@@ -144,7 +147,7 @@ def counts_down(bound: Bound) -> bool:
     return bound.unit is not Unit.SESSIONS
 
 
-def percent(bound: Bound, spent: Amount) -> int:
+def percent(bound: Bound, spent: "Amount") -> int:
     """Return how much of a bound is used."""
     return 100 * spent.of(bound.unit) // max(1, bound.most)
 

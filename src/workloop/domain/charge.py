@@ -10,7 +10,8 @@ from workloop.domain.clock import Instant
 from workloop.domain.journal import NAME_CHARACTERS_MAX, RunRow
 from workloop.domain.progress import Weight
 from workloop.domain.session import Tokens, head
-from workloop.domain.spend import NOTHING, TOKEN_UNITS, Amount, Unit, fresh
+from workloop.domain.spend import NOTHING, Amount, fresh
+from workloop.domain.units import TOKEN_UNITS, Unit
 
 
 class ChargeState(StrEnum):

@@ -10,7 +10,8 @@ from workloop.domain.charge import Charge, ChargeState
 from workloop.domain.clock import to_text
 from workloop.domain.progress import Weight
 from workloop.domain.session import Tokens
-from workloop.domain.spend import NOTHING, Amount, Unit, fresh
+from workloop.domain.spend import NOTHING, Amount, fresh
+from workloop.domain.units import Unit
 
 DRAWS: Final = 400
 DRAWN_MAX: Final = 500

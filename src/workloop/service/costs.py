@@ -8,7 +8,7 @@ from workloop.domain.clock import Instant, to_text
 from workloop.domain.costing import FEW, By, Spread, Sum, forecast, per_root, per_session, sums, tokens_of
 from workloop.domain.ids import ItemId
 from workloop.domain.item import TERMINAL, Item, Role, State
-from workloop.domain.spend import MICROS, Unit
+from workloop.domain.units import MICROS, Unit
 from workloop.service.call import Queue, require_campaign
 from workloop.service.delivery import has_landed
 from workloop.store.journal.port import JournalReading

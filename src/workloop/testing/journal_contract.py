@@ -23,7 +23,8 @@ from workloop.domain.journal import (
 )
 from workloop.domain.progress import Pace, Weight
 from workloop.domain.session import CUT_MARK, SessionClass, Tokens
-from workloop.domain.spend import Amount, Unit
+from workloop.domain.spend import Amount
+from workloop.domain.units import Unit
 from workloop.store.journal.port import Journal
 from workloop.testing.clocks import BEGINNING
 from workloop.testing.store_contract.rows import expect, expect_same

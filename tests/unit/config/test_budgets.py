@@ -12,7 +12,7 @@ from workloop.domain.budget import ScopeKind, Window
 from workloop.domain.clock import SECOND_US, Instant
 from workloop.domain.errors import BadRequest
 from workloop.domain.reader import Json
-from workloop.domain.spend import Unit
+from workloop.domain.units import Unit
 
 WHOLE: Json = {
     "time_zone": "Europe/Madrid",

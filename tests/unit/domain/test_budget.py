@@ -24,7 +24,8 @@ from workloop.domain.charge import Charge, ChargeState, run_origin, settled, tak
 from workloop.domain.clock import Instant
 from workloop.domain.journal import RunRow
 from workloop.domain.session import Tokens
-from workloop.domain.spend import NOTHING, TOKEN_UNITS, Amount, Unit, most, number
+from workloop.domain.spend import NOTHING, Amount, most
+from workloop.domain.units import TOKEN_UNITS, Unit, number
 
 PAYER = Payer(target="shop", campaign="main", harness="claude", root="login")
 RUN = Limit(kind=ScopeKind.RUN, unit=Unit.COST, most=20_000_000)
@@ -91,15 +92,20 @@ def test_g10_whichever_ceiling_is_reached_first_holds() -> None:
     granted = grant(Budget(limits=limits, session={Unit.COST: 1_000_000}), PAYER, nothing, {})
     assert granted.crossed(Amount(Tokens(output=99_999), 999_999)) is None
     by_tokens, by_cost = granted.crossed(Amount(Tokens(output=100_000))), granted.crossed(Amount(cost_micros=1_000_000))
-    assert by_tokens is not None and by_tokens.limit.knob == "budget.run.tokens" and not by_tokens.own
-    assert by_cost is not None and by_cost.limit.knob == "budget.session.cost_usd" and by_cost.own
+    assert by_tokens is not None
+    assert by_tokens.limit.knob == "budget.run.tokens"
+    assert not by_tokens.own
+    assert by_cost is not None
+    assert by_cost.limit.knob == "budget.session.cost_usd"
+    assert by_cost.own
 
 
 def test_a_session_is_told_before_it_is_stopped() -> None:
     granted = grant(Budget(session={Unit.TOKENS: 1_000}), PAYER, nothing, {})
     assert granted.nearing(Amount(Tokens(output=799))) is None
     near = granted.nearing(Amount(Tokens(output=800)))
-    assert near is not None and near.most == 1_000
+    assert near is not None
+    assert near.most == 1_000
 
 
 def test_an_agents_own_ceiling_is_the_sessions_when_it_is_tighter() -> None:

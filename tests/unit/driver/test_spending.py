@@ -15,7 +15,8 @@ from workloop.domain.clock import SECOND_US, Instant
 from workloop.domain.errors import BudgetSpent
 from workloop.domain.reader import Json
 from workloop.domain.session import SessionClass, SessionReport, Stamp, Tokens, Usage
-from workloop.domain.spend import Amount, Unit
+from workloop.domain.spend import Amount
+from workloop.domain.units import Unit
 from workloop.driver.spending.allowance import PurseAllowance
 from workloop.driver.spending.leftover import Retold, settle_left
 from workloop.driver.spending.purse import Purse, unpriced

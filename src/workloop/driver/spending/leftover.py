@@ -7,7 +7,8 @@ from workloop.domain.charge import Charge, Source, settled, unknown
 from workloop.domain.clock import Instant
 from workloop.domain.journal import SessionRow
 from workloop.domain.session import Tokens
-from workloop.domain.spend import TOKEN_UNITS, Amount, Unit
+from workloop.domain.spend import Amount
+from workloop.domain.units import TOKEN_UNITS, Unit
 from workloop.driver.spending.purse import Price
 from workloop.driver.spending.spending import Spending
 

@@ -9,7 +9,8 @@ from workloop.domain.budget import Bound, Grant
 from workloop.domain.charge import Charge
 from workloop.domain.clock import Clock
 from workloop.domain.session import Tokens, Usage
-from workloop.domain.spend import NOTHING, Amount, Unit, most, share
+from workloop.domain.spend import NOTHING, Amount, most
+from workloop.domain.units import Unit, share
 from workloop.driver.spending.spending import Spending
 
 Price = Callable[[str, str, Tokens], int | None]

@@ -6,7 +6,8 @@ from workloop.domain.charge import Charge, Source, settled, unknown
 from workloop.domain.clock import Instant
 from workloop.domain.gate import produced
 from workloop.domain.session import SessionReport, Tokens
-from workloop.domain.spend import NOTHING, TOKEN_UNITS, Amount, Unit, most
+from workloop.domain.spend import NOTHING, Amount, most
+from workloop.domain.units import TOKEN_UNITS, Unit
 from workloop.driver.attempt.outcomes import trusted
 from workloop.driver.spending.purse import Purse, replaced
 

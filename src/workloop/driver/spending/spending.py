@@ -24,7 +24,8 @@ from workloop.domain.charge import Charge, run_origin, taken_of
 from workloop.domain.clock import Clock, Instant, to_text
 from workloop.domain.errors import BudgetSpent
 from workloop.domain.journal import RUNS_KEPT
-from workloop.domain.spend import NOTHING, Amount, Unit, share
+from workloop.domain.spend import NOTHING, Amount
+from workloop.domain.units import Unit, share
 from workloop.driver.scheduling.situation import Spent
 from workloop.store.journal.port import JournalReading
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from workloop.config import DriverConfig, HarnessKind, Settings
 from workloop.domain.budget import Limit, ScopeKind
-from workloop.domain.spend import TOKEN_UNITS, Unit, share
+from workloop.domain.units import TOKEN_UNITS, Unit, share
 from workloop.wiring.doctor.finding import Finding, doubtful, fine
 
 TELLS_COST = frozenset({HarnessKind.CLAUDE, HarnessKind.OPENCODE, HarnessKind.SCRIPTED})

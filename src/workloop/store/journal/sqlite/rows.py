@@ -19,7 +19,8 @@ from workloop.domain.journal import (
 )
 from workloop.domain.progress import Pace, Weight
 from workloop.domain.session import SessionClass, Tokens
-from workloop.domain.spend import Amount, Unit
+from workloop.domain.spend import Amount
+from workloop.domain.units import Unit
 from workloop.store.journal.sqlite.file import Row
 
 
