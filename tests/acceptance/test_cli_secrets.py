@@ -23,6 +23,8 @@ def test_n02_n03_a_secret_reaches_the_agent_whole_and_no_line_of_what_the_loop_t
     agent.write_text(AGENT)
     agent.chmod(0o755)
     settings = f"""
+    [sandbox]
+    kind = "none"
     [loop]
     harness = "command"
     max_iterations = 1
