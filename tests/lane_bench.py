@@ -39,6 +39,8 @@ class Desk:
     commands: dict[str, list[str]] = field(default_factory=dict)
     more: str = ""
     loop: str = ""
+    sandbox: str = 'kind = "none"'
+    port: int = field(default_factory=lambda: free_port())
     lanes: str = '["desk"]'
 
     def open(self) -> LoopBench:
@@ -55,8 +57,10 @@ class Desk:
         }
         chosen = {name: argv for name, argv in {**usual, **self.commands}.items() if argv}
         told = "\n".join(f"{name} = {json.dumps(argv)}" for name, argv in chosen.items())
-        text = LANE.format(commands=told, tabs=self.tabs, marks=self.folder / "marks", more=self.more, port=free_port())
-        return LoopBench(self.folder, harnesses=text, campaign=f"lanes = {self.lanes}", loop=self.loop).open()
+        text = LANE.format(commands=told, tabs=self.tabs, marks=self.folder / "marks", more=self.more, port=self.port)
+        campaign = f"lanes = {self.lanes}"
+        made = LoopBench(self.folder, harnesses=text, campaign=campaign, loop=self.loop, sandbox=self.sandbox)
+        return made.open()
 
     @property
     def tabs(self) -> Path:

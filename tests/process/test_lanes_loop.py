@@ -1,6 +1,7 @@
 """A lane changes hands in running loops: taken along with a claim, made ready, cleaned of what was recorded alone."""
 
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,7 +92,6 @@ def test_loop_killed_within_one_of_the_commands_is_taken_up_where_it_stood(tmp_p
     desk = Desk(tmp_path)
     usual = desk.folder / "closer.py"
     then = f'exec "$0" {usual}' if step == "clean" else "exit 0"
-    import sys
 
     desk.commands[step] = ["sh", "-c", hold + then, sys.executable]
     bench = desk.open()
@@ -125,7 +125,7 @@ def wait_for_file(path: Path) -> None:
 
 
 def test_preview_serves_the_checkout_of_the_claim_and_no_other(bench: LoopBench) -> None:
-    seen = {"run": f'python3 -c "{FETCH}" | grep -qx "by a"', "expect": 0}
+    seen = {"run": f'{sys.executable} -c "{FETCH}" | grep -qx "by a"', "expect": 0}
     bench.rules(
         rule("a", write(text="by a\n"), seen, commit(), complete()),
         rule("b", *honest()),
@@ -295,3 +295,31 @@ def test_verifier_session_gets_the_lane_of_its_own_at_the_candidate(desk: Desk, 
     code, _, loop = bench.run("--once")
     assert (code, bench.state("a")) == (0, "succeeded"), loop.events
     assert (desk.closed(), lane_of(bench)["state"]) == ([["one"], ["two"]], "free")
+
+
+@pytest.mark.parametrize("network", ["open", "loopback"])
+def test_behind_walls_the_lanes_sessions_reach_its_tabs_and_its_port(tmp_path: Path, network: str) -> None:
+    """Where the network is cut, a session without the lane does not reach its port; nobody else sees its tabs."""
+    desk = Desk(tmp_path, loop="sessions_max = 2", sandbox=f'kind = "bwrap"\nnetwork = "{network}"')
+    bench = desk.open()
+    try:
+        asked = f"http://127.0.0.1:{desk.port}/thing.txt"
+        strange = FETCH.replace("os.environ['PREVIEW']", f"'{asked}'")
+        done = bench.mark("done")
+        seen = {"run": f'{sys.executable} -c "{FETCH}" | grep -qx "by a"', "expect": 0}
+        lane = (write(text="by a\n"), seen, *opens("one"), {"say": "ready"}, {"wait_for": str(done)})
+        reached = {"run": f'{sys.executable} -c "{strange}"', "expect": 0 if network == "open" else 1}
+        hidden = {"run": f"test ! -e {desk.tabs}", "expect": 0}
+        bench.rules(rule("a", *lane, commit(), complete()), rule("free", {"say": "in"}, reached, hidden, *honest()))
+        with_lane(bench, "a", priority=1)
+        loop = bench.start()
+        loop.wait_for("agent", what="ready")
+        bench.add("free", verification="none", checks=[])
+        bench.wait_until(lambda: bench.state("free") == "succeeded")
+        done.touch()
+        bench.wait_until(lambda: bench.state("a") == "succeeded" and lane_of(bench)["state"] == "free")
+        loop.send(signal.SIGINT)
+        assert loop.end()[0] == 0
+        assert (bench.ends("free"), bench.ends("a"), desk.closed()) == (["complete"], ["complete"], [["one"]])
+    finally:
+        bench.close()
