@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from walls import NEEDS_WALLS
 
 from workloop.domain.errors import Fault
 from workloop.runner.command import NOT_FOUND, Command, run_command
@@ -15,6 +16,7 @@ from workloop.runner.processtable import snapshot, variable_of
 from workloop.runner.sandbox.enclosure import Network, Rooms, find_enclosure
 from workloop.runner.sandbox.report import WALLS_FAILED
 
+pytestmark = NEEDS_WALLS
 PYTHON = Path(sys.base_prefix)
 
 

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 from git_stage import BRANCH, Stage, git, stand_in
+from walls import NEEDS_WALLS
 
 from workloop.runner.sandbox.enclosure import git_rooms
 from workloop.runner.sandbox.receiving import Received, receive
+
+pytestmark = NEEDS_WALLS
 
 
 @pytest.fixture

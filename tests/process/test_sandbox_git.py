@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 from git_stage import BRANCH, Stage, git, stand_in
+from walls import NEEDS_WALLS
 
 from workloop.domain.errors import Fault
 from workloop.runner.git import RefMovedError
 from workloop.runner.sandbox.enclosure import Rooms, git_rooms
 from workloop.runner.sandbox.receiving import Received, receive
+
+pytestmark = NEEDS_WALLS
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import pytest
 from session_bench import PATIENT, Bench, wait_for
+from walls import NEEDS_WALLS
 
 from workloop.domain.errors import Fault
 from workloop.domain.session import SessionClass, SessionReport
@@ -21,7 +22,7 @@ from workloop.runner.pidfile import NAME, end_leftovers
 from workloop.runner.processtable import snapshot, variable_of
 from workloop.runner.sandbox.enclosure import Network, Rooms, find_enclosure
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, NEEDS_WALLS]
 
 
 @pytest.fixture
