@@ -52,8 +52,8 @@ def armed(last: int) -> None:
         steps.step()
         return answer
 
-    setattr(subprocess, "Popen", counted)
-    setattr(landing, "run_as_host", written)
+    for module, name, stand_in in ((subprocess, "Popen", counted), (landing, "run_as_host", written)):
+        setattr(module, name, stand_in)
 
 
 def run() -> None:
