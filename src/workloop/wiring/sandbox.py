@@ -15,6 +15,10 @@ from workloop.runner.sandbox.trial import try_bwrap
 from workloop.wiring.doors import Doors
 
 
+SHIMS = "shims"
+VENV_MARK = "pyvenv.cfg"
+
+
 class Building(NamedTuple):
     """The walls of one project: around its sessions, and around its checks."""
 
@@ -74,12 +78,16 @@ def behind(place: Path, hidden: Iterable[Path], readable: Iterable[Path]) -> boo
 
 
 def toolchain(environment: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the folders of programs on PATH, and what the loop's own interpreter needs."""
+    """Yield the folders of programs on PATH, and what the loop's own interpreter needs.
+
+    A virtual environment is seen whole, and so is what a folder of shims stands for.
+    """
     home = Path(environment.get("HOME") or Path.home())
     for name in environment.get("PATH", "").split(os.pathsep):
         folder = Path(name)
         if folder.is_absolute() and folder.is_dir() and not home.is_relative_to(folder):
-            yield folder.parent if (folder.parent / "pyvenv.cfg").is_file() else folder
+            whole = folder.name == SHIMS or (folder.parent / VENV_MARK).is_file()
+            yield folder.parent if whole and not home.is_relative_to(folder.parent) else folder
     yield from map(Path, dict.fromkeys((sys.prefix, sys.base_prefix)))
     yield Path(workloop.__file__).parent
 
