@@ -14,7 +14,6 @@ from workloop.runner.sandbox.mounts import FREE, PRIVATE
 from workloop.runner.sandbox.trial import try_bwrap
 from workloop.wiring.doors import Doors
 
-
 SHIMS = "shims"
 VENV_MARK = "pyvenv.cfg"
 
