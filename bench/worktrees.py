@@ -32,7 +32,7 @@ def measure(quick: bool) -> list[Result]:
     files, rounds = (FILES_QUICK, ROUNDS_QUICK) if quick else (FILES, ROUNDS)
     with tempfile.TemporaryDirectory(prefix="workloop-bench-") as folder:
         repository = open_repository(filled(Path(folder) / "repo", files).path, Path(folder) / "state", "main")
-        bare, ours, dirty = [], [], []
+        bare, ours, dirty = list[float](), list[float](), list[float]()
         for number in range(rounds + 1):
             bare.append(timed(lambda n=number: with_git(repository, Path(folder) / f"tree-{n}")))
             ours.append(timed(lambda n=number: with_loop(repository, n)))

@@ -115,6 +115,7 @@ def test_no_program_that_a_session_wrote_down_inside_is_run(made: Made, tmp_path
     (inner / ".gitattributes").write_text("* filter=trap\n")
     (inner / "lib.txt").write_text("changed\n")
     ScratchRepository(path=inner).git("config", "filter.trap.clean", str(trap))
+    (workspace.path / "new.txt").write_text("so that every file is looked at\n")
     salvage(workspace, reason="killed")
     assert "a repository inside that cannot be judged" in [what for what, _ in told(workspace)]
     assert not (tmp_path / "sprung").exists()

@@ -39,6 +39,10 @@ kind = "{sandbox}"            {pad}# "bwrap": do not run without; "auto": where 
 # checks_network = "open"
 # readable = ["~/.cargo"]     # tool chains in your home that sessions and checks need; the rest of it is hidden
 
+# [disk]
+# free_bytes_min = 1073741824 # with less free room no session begins; 0 is no bound
+# outputs = ["node_modules"]  # folders that builds fill, which `workloop gc --outputs` takes out of trees
+
 [harness.claude]
 # model = "sonnet"
 # turns_max = 200
