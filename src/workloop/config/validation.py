@@ -9,6 +9,7 @@ from workloop.config.driver import DriverConfig
 from workloop.config.harnesses import HarnessConfig
 from workloop.config.mcp import McpServer, vet_mcp_file
 from workloop.config.phases import PhaseConfig, check_order
+from workloop.config.sandbox import NetworkWish
 from workloop.config.trust import read_trusted
 from workloop.domain.errors import BadRequest
 from workloop.domain.reader import bad
@@ -40,6 +41,11 @@ class Able(Protocol):
     @property
     def final_text(self) -> bool:
         """Return whether its last message is known."""
+        ...
+
+    @property
+    def hands_in_head(self) -> bool:
+        """Return whether it cannot settle by itself, so that its new commit is handed in."""
         ...
 
 
@@ -89,6 +95,7 @@ def validate(config: DriverConfig, harnesses: Mapping[str, Able], targets: Seque
         if name in harnesses:
             check_caps(f"harness.{name}", block, harnesses[name])
     used = dict.fromkeys((*config.agent_names(), *(name for target in targets for name in target.agents)))
+    check_network(config, (*used, *(phase.harness for phase in config.phases if phase.harness)), harnesses)
     for number, phase in enumerate(config.phases):
         for name in (phase.harness,) if phase.harness else used:
             check_phase(f"phase[{number}]", phase, name, config, harnesses)
@@ -110,6 +117,17 @@ def check_ceilings(config: DriverConfig, targets: Sequence[Targeted], agents: Se
         targets=tuple(target.name for target in targets),
         harnesses=tuple(dict.fromkeys((*names, *config.harnesses))),
     )
+
+
+def check_network(config: DriverConfig, names: Sequence[str], harnesses: Mapping[str, Able]) -> None:
+    """Refuse to cut off sessions that have to reach the loop to settle what they did."""
+    if config.sandbox.network is not NetworkWish.NONE:
+        return
+    for name in names:
+        if not harnesses[name].hands_in_head:
+            raise bad(
+                "sandbox.network", f"harness {name!r} could not reach the loop to settle", hint='use "loopback" instead'
+            )
 
 
 def vet_files(

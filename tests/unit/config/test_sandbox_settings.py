@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from workloop.config import NetworkWish, SandboxConfig, SandboxWish
+from workloop.config import DriverConfig, NetworkWish, SandboxConfig, SandboxWish
 from workloop.config.sandbox import read_sandbox
+from workloop.config.validation import validate
 from workloop.domain.errors import BadRequest
+from workloop.runner.harness.port import Capabilities
 
 BASE = Path("/settings")
 
@@ -53,3 +55,10 @@ def test_what_cannot_be_meant_is_refused_by_its_entry(said: dict[str, Any], fiel
     with pytest.raises(BadRequest) as refused:
         read_sandbox(said, BASE)
     assert refused.value.details["field"] == field
+
+
+def test_sessions_that_settle_by_themselves_are_not_cut_off_from_the_loop() -> None:
+    config = DriverConfig(harness="it", sandbox=SandboxConfig(network=NetworkWish.NONE))
+    validate(config, {"it": Capabilities(hands_in_head=True)})
+    with pytest.raises(BadRequest, match="could not reach the loop"):
+        validate(config, {"it": Capabilities()})
