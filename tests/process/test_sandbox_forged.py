@@ -1,5 +1,6 @@
 """What a session forges in its stand-in reaches the repository under its true name, or not at all."""
 
+import hashlib
 import os
 import zlib
 from pathlib import Path
@@ -28,6 +29,10 @@ def test_an_object_under_the_name_of_another_one_is_refused(stage: Stage) -> Non
     place.mkdir()
     (place / ("c" * 38)).write_bytes(forged)
     (place / ("d" * 38)).write_bytes(zlib.compress(b"blob 8\0assert 1\n"))
+    for false in (b"blob 8\0assert 1\n", b"evil 9\0assert 1\n"):
+        true_name = hashlib.sha1(false, usedforsecurity=False).hexdigest()
+        (stand_in(stage) / "objects" / true_name[:2]).mkdir()
+        (stand_in(stage) / "objects" / true_name[:2] / true_name[2:]).write_bytes(zlib.compress(false))
     (place / ("e" * 38)).write_bytes(forged + b"more")
     (place / ("f" * 38)).symlink_to("/etc/passwd")
     os.mkfifo(place / ("0" * 38))
@@ -37,7 +42,7 @@ def test_an_object_under_the_name_of_another_one_is_refused(stage: Stage) -> Non
 
     received = receive(stage.tree)
 
-    assert (received.objects, len(received.refused)) == (0, 3)
+    assert (received.objects, len(received.refused)) == (0, 5)
     assert not (stage.common / "objects" / "ab").is_dir() or not list((stage.common / "objects" / "ab").iterdir())
     assert git(stage.repo, "fsck", "--no-dangling") == ""
 
