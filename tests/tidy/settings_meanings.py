@@ -108,6 +108,7 @@ MEANING: Mapping[str, Meaning] = {
     "loop.kept_bytes_max": Meaning("bytes that they take at most; the oldest go first"),
     "loop.environment": Meaning("names of variables that sessions may see beyond PATH, HOME and the locale"),
     "loop.integration_branch": Meaning("the branch that work starts from and lands on; empty for the checked out one"),
+    "loop.checks_overlay": Meaning("a folder whose files take the place of a candidate's while checks run"),
     "harness.<name>.kind": Meaning(
         "the agent program: claude, codex, opencode, copilot, qwen, acp, command or scripted", "the block's name"
     ),
@@ -160,6 +161,7 @@ MEANING: Mapping[str, Meaning] = {
     "target.<name>.paused": Meaning("why nothing is handed out here for now"),
     "landing.remote": Meaning("the remote that work lands on with `push` and `pr`, by name or address"),
     "landing.environment": Meaning("variables that git and the commands for pull requests may see"),
+    "landing.salvage": Meaning("whether unfinished work is sent to the remote, too, beside its branches"),
     "landing.watch_seconds": Meaning("how long the guards of what landed are run again when the branch moves; 0 never"),
     "landing.watch_every_seconds": Meaning("the least time between two such looks"),
     "landing.pull_requests.find": Meaning("the command that lists a branch's pull requests as JSON", "`gh pr list …`"),

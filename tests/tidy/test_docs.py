@@ -10,6 +10,7 @@ import pytest
 from generated_docs import PARTS, pages, refreshed, settings_keys
 from settings_meanings import MEANING
 
+from workloop.config.landing import read_landing
 from workloop.config.lanes import read_lanes
 from workloop.config.reading import read_loop
 from workloop.config.targets import read_targets
@@ -108,6 +109,7 @@ def test_shown_settings_are_taken_by_the_reader(page: str, text: str) -> None:
     reader = Reader(tomllib.loads(text), page)
     read_targets(reader.take("target") or {}, ROOT)
     read_tracker(reader.take("tracker"), "tracker", ROOT)
+    read_landing(reader.take("landing"))
     read_lanes(reader.take("lane"), ROOT)
     read_settings(reader.take("campaign") or {})
     read_loop(reader, ROOT)
