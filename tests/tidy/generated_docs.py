@@ -247,19 +247,14 @@ class Asked(Mapping[str, Any]):
 def settings_keys() -> list[str]:
     """Return every key of the settings file that its readers look for."""
     ceilings, defaults, loop, harness = Asked(), Asked(), Asked(), Asked()
-    campaign, phase, tracker = (
-        Asked(ceilings=ceilings, defaults=defaults),
-        Asked(name="review"),
-        Asked(kind="backlog.md"),
-    )
-    lane = Asked()
-    pulls = Asked()
+    campaign, phase = Asked(ceilings=ceilings, defaults=defaults), Asked(name="review")
+    tracker = Asked(kind="backlog.md")
+    lane, pulls, scope = Asked(), Asked(), Asked()
     landing = Asked(pull_requests=pulls)
     target = Asked(work_dir=".", tracker=tracker, lane=Asked(browser=lane), landing=landing)
     sandbox, disk, meter, metering = Asked(), Asked(), Asked(), Asked(key="@/key")
     read_meter(meter)
     read_metering(metering, "meter")
-    scope = Asked()
     budget = Asked(**{kind.value: Asked() for kind in ScopeKind} | {"target": scope, "reserve": Asked()})
     read_budgets(budget)
     read_sandbox(sandbox, HERE)
