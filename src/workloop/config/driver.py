@@ -71,6 +71,7 @@ class DriverConfig:
     budgets: Budgets = field(default_factory=Budgets)
     environment: tuple[str, ...] = ()
     integration_branch: str = ""
+    checks_overlay: Path | None = None
     sandbox: SandboxConfig = field(default_factory=SandboxConfig)
     disk: DiskConfig = field(default_factory=DiskConfig)
     meter: MeterConfig = field(default_factory=MeterConfig)
@@ -126,6 +127,7 @@ def read_driver(
         retention=read_retention(reader),
         environment=reader.texts("environment"),
         integration_branch=reader.text("integration_branch"),
+        checks_overlay=read_path(reader, "checks_overlay", base),
     )
     reader.done()
     return config

@@ -117,6 +117,7 @@ def make_project(settings: Settings, queue: Queue, tell: "Tell", principal: str)
         check_environment=dict(os.environ),
         walls=checks,
         check_walls=checks,
+        check_overlay=settings.loop.checks_overlay,
     )
 
 

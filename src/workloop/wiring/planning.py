@@ -204,6 +204,7 @@ def make_project(plan: Plan, aim: Aim, tell: Tell, building: Building) -> Projec
         brake=BrakePolicy(waits_us=tuple(seconds_us(wait) for wait in plan.config.fruitless_waits)),
         walls=building.sessions,
         check_walls=building.checks,
+        check_overlay=plan.config.checks_overlay,
         landing=aim.landing,
     )
     return replace(made, lanes=lanes_of(made, aim.lanes, plan.environment, plan.doors))

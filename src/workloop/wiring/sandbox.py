@@ -95,6 +95,7 @@ def hidden_by(settings: Settings, environment: Mapping[str, str]) -> tuple[Path,
     """Return what settings hide from every session and check: all state, the settings, secrets, the projects' trees."""
     places = [state_home(environment), settings.folder, *secrets_of(settings.loop)]
     places += [] if settings.source is None else [settings.source]
+    places += [] if settings.loop.checks_overlay is None else [settings.loop.checks_overlay]
     for target in settings.targets:
         places += [target.place.folder, target.place.config, target.place.repository]
     return tuple(places)
