@@ -43,6 +43,11 @@ kind = "{sandbox}"            {pad}# "bwrap": do not run without; "auto": where 
 # free_bytes_min = 1073741824 # with less free room no session begins; 0 is no bound
 # outputs = ["node_modules"]  # folders that builds fill, which `workloop gc --outputs` takes out of trees
 
+# [budget.run]                # ceilings: see docs/budgets.md; also day, campaign, target, harness, item and session
+# cost_usd = 20.0
+# [budget.session]
+# cost_usd = 3.0
+
 [harness.claude]
 # model = "sonnet"
 # turns_max = 200
