@@ -70,13 +70,15 @@ SCHEDULE = (
         "What lies outside of the work tree is leased like the item.",
         "test_b09_a_lane_is_granted_to_one",
         "test_a_lane_is_taken_recorded_cleaned_and_given_back",
-        note="a lane is a name: the host runs no commands at its beginning and end yet",
+        "test_two_items_that_need_the_lane_never_have_it_at_once",
+        "test_preview_serves_the_checkout_of_the_claim_and_no_other",
+        "test_next_owner_has_a_clean_browser_and_the_foreign_tabs_live",
     ),
     held(
         "H14",
         "A shared resource is given out by the store, not by looking whether it is free.",
         "test_b09_a_lane_is_granted_to_one",
         "test_random_schedules_of_six_processes_keep_every_promise",
-        note="a lane may stand for a port; numbers out of a range are not given out",
+        "test_fifty_at_once_get_fifty_ports_and_each_its_own_again",
     ),
 )
