@@ -113,7 +113,7 @@ def test_no_program_that_a_session_wrote_down_inside_is_run(made: Made, tmp_path
     trap.write_text(f"#!/bin/sh\ntouch '{tmp_path}/sprung'\ncat\n")
     trap.chmod(0o755)
     (inner / ".gitattributes").write_text("* filter=trap\n")
-    (inner / "lib.txt").write_text("changed\n")
+    (inner / "lib.txt").write_text("two\n")  # of the same size, so that git reads it, through the filter
     ScratchRepository(path=inner).git("config", "filter.trap.clean", str(trap))
     (workspace.path / "new.txt").write_text("so that every file is looked at\n")
     salvage(workspace, reason="killed")
