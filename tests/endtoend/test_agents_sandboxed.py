@@ -31,7 +31,11 @@ import contextlib, os, pathlib
 found = [os.path.join(top, name) for place in {places} for top, _, names in os.walk(place) for name in names]
 wanted = ("store.db", "journal.db", "claude.key", "codex.key", "workloop.toml", "operator.token", "shop/other.txt")
 here = os.getcwd()
-loot = [path for path in found if path.endswith(wanted) and not path.startswith(here)]
+loot = []
+for path in found:
+    with contextlib.suppress(OSError):
+        if path.endswith(wanted) and not path.startswith(here) and open(path, "rb").read(1):
+            loot.append(path)
 pathlib.Path("looted.txt").write_text("\\n".join(loot))
 for name in {traps}:
     path = pathlib.Path(name).expanduser()
