@@ -74,6 +74,10 @@ def test_a_limited_agent_that_may_spend_no_more_is_not_even_tried() -> None:
     view = GateView(key=CLAUDE, standing=Standing.LIMITED, until=LATER, probe_at=NOW)
     assert isinstance(decide(seen(target(), IDLE, gates=(view,))).action, Probe)
     assert decide(seen(target(), IDLE, gates=(replace(view, spent=FOR_GOOD),))).action == Wait()
+    both = target(gates=(CLAUDE, CODEX))
+    other = GateView(key=CODEX, standing=Standing.LIMITED, until=LATER)
+    assert decide(seen(both, gates=(replace(view, spent=FOR_GOOD), other))).action == Wait()
+    assert isinstance(decide(seen(both, gates=(view, other))).action, Probe)
 
 
 def test_the_run_ends_when_no_target_can_go_on_without_a_person() -> None:
