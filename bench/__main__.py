@@ -20,7 +20,21 @@ from typing import Any
 from bench.backlog import SIZE_VARIABLE
 from bench.result import Result, table
 
-FIGURES = ("cycles", "syncs", "latency", "herd", "backlog", "intake", "streams", "sessions", "sandbox", "checks", "worktrees", "loop")
+FIGURES = (
+    "cycles",
+    "syncs",
+    "latency",
+    "herd",
+    "backlog",
+    "intake",
+    "streams",
+    "sessions",
+    "sandbox",
+    "checks",
+    "worktrees",
+    "loop",
+    "meter",
+)
 PROGRAMS = ("commands", "mcp_start", "idle")
 FULL_BACKLOG = 1_000_000
 
