@@ -1,7 +1,5 @@
 """Which of the loop's trees go by themselves, and what a disk without room means for the next session."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +10,7 @@ from workloop.config import DiskConfig
 from workloop.domain.clock import SECOND_US, Instant
 from workloop.driver.gitshop import GitShop
 from workloop.driver.workshop import WorkOrder, WorkTree
+from workloop.runner.registry import read_record, write_record
 from workloop.runner.repository import open_repository
 from workloop.testing.gitrepo import ScratchRepository, scratch_repository
 
@@ -46,26 +45,16 @@ def test_f07_only_trees_that_nobody_works_in_and_that_are_too_old_go(shop: GitSh
 
 
 def test_f09_what_is_being_made_or_checked_is_not_collected(shop: GitShop) -> None:
-    """F09: the loop clears up while its other threads make trees and check commits."""
-    gate = threading.Barrier(5)
+    """F09: the loop clears up while its other threads check commits and are half-way through making trees."""
     strict = replace(shop, disk=DiskConfig(trees_days=0.0, trees_max=0))
-
-    def work(number: int) -> bool:
-        gate.wait()
-        tree = made(strict, f"item{number}")
-        checkout = strict.checkout(None, f"check{number}", Instant(0))
-        there = (tree.path / "a.txt").is_file() and (checkout.path / "a.txt").is_file()
-        strict.discard(checkout)
-        return there and (tree.path / "a.txt").is_file()
-
-    def collect() -> int:
-        gate.wait()
-        return sum(len(strict.collect(Instant(DAY_US))) for _ in range(15))
-
-    with ThreadPoolExecutor(5) as threads:
-        collected = threads.submit(collect)
-        assert list(threads.map(work, range(4))) == [True] * 4
-        assert collected.result() == 0
+    checkout = strict.checkout(None, "check", Instant(0))
+    begun = made(strict, "begun")
+    record = read_record(begun.path)
+    assert record is not None
+    write_record(replace(record, ready=False))
+    strict.in_use.clear()
+    assert strict.collect(Instant(DAY_US)) == ()
+    assert [(tree.path / "a.txt").is_file() for tree in (checkout, begun)] == [True, True]
 
 
 def test_a_disk_without_room_is_named_with_the_figure_and_the_setting(shop: GitShop) -> None:
