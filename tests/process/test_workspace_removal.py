@@ -211,7 +211,9 @@ def test_f27_declared_outputs_go_alone_and_sources_stay(made: Made, tmp_path: Pa
     plain, workspace, there = made
     repository = replace(plain, outputs=("build", "gen"))
     (workspace.path / "new.txt").write_text("work\n")
-    for name in ("build/deep/x.o", "gen/kept.txt", "web/build/y.o"):
+    (plain.common_dir / "info").mkdir(exist_ok=True)
+    (plain.common_dir / "info" / "exclude").write_text("cache/\n")
+    for name in ("build/deep/x.o", "gen/kept.txt", "web/build/y.o", "cache/z"):
         (workspace.path / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace.path / name).write_text("x" * 5000)
     there.git("add", "--force", "web/build/y.o", "gen/kept.txt")
@@ -227,7 +229,7 @@ def test_f27_declared_outputs_go_alone_and_sources_stay(made: Made, tmp_path: Pa
     assert [done.removed for done in prune_outputs(repository, dry_run=False)] == [True]
     assert not (workspace.path / "build").exists()
     assert (precious / "keep.txt").is_file()
-    for name in ("new.txt", "gen/kept.txt", "web/build/y.o"):
+    for name in ("new.txt", "gen/kept.txt", "web/build/y.o", "cache/z"):
         assert (workspace.path / name).is_file()
 
 
