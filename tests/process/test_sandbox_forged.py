@@ -87,7 +87,7 @@ def test_a_commit_that_lacks_a_file_moves_no_branch(stage: Stage) -> None:
     assert stage.tip() == stage.first
 
 
-@pytest.mark.parametrize("content", ["ref: refs/heads/main", "../../HEAD", "z" * 40, "", "0" * 40])
+@pytest.mark.parametrize("content", ["ref: refs/heads/main", "main", "../../HEAD", "z" * 40, "", "0" * 40])
 def test_a_reference_that_is_no_plain_commit_moves_no_branch(stage: Stage, content: str) -> None:
     git_rooms(stage.tree, BRANCH)
     path = stand_in(stage) / "refs" / "heads" / BRANCH
