@@ -8,6 +8,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from workloop.runner.meter.headers import backward, from_loopback, onward, shown_keys
 from workloop.runner.meter.port import CallRefusal, Dialect, Upstream
+from workloop.runner.meter.proxy import direct
 from workloop.runner.meter.refusals import REFUSED, spent
 from workloop.runner.meter.request import read_call
 from workloop.runner.meter.routes import Family, Passage, address_of, dialect_of, passage, target
@@ -180,3 +181,17 @@ def test_refusal_names_its_code_and_is_in_the_dialect_s_own_shape(dialect: Diale
     assert answer.headers["x-should-retry"] == "false"
     assert ("code" in body["error"]) is (dialect is not Dialect.ANTHROPIC)
     assert answer.status < 500
+
+
+@pytest.mark.parametrize(
+    ("host", "without", "expected"),
+    [
+        ("api.example", "", False),
+        ("api.example", "api.example", True),
+        ("api.example", "b.example, .example", True),
+        ("api.example", "*", True),
+        ("api.example", "pi.example,example.org", False),
+    ],
+)
+def test_hosts_that_need_no_proxy_are_those_that_are_named(host: str, without: str, expected: bool) -> None:
+    assert direct(host, without) is expected
