@@ -12,7 +12,7 @@ from workloop.domain.clock import Clock, Instant
 from workloop.domain.redaction import Redactor
 from workloop.driver.project import Tell
 from workloop.runner.harness.port import MeterEndpoint
-from workloop.runner.meter.port import Allowance, MeterReading, Upstream
+from workloop.runner.meter.port import Allowance, CallCharge, CallPlan, CallRefusal, MeterReading, Upstream
 from workloop.wiring.doors import Doors
 from workloop.wiring.harnesses import secret_in
 
@@ -21,6 +21,18 @@ if TYPE_CHECKING:
     from workloop.runner.meter.server import Meter
 
 SOCKET_NAME = "meter.sock"
+
+
+class Boundless:
+    """The allowance of a trial, which is one short session that a person asked for."""
+
+    def admit(self, plan: CallPlan) -> CallRefusal | None:
+        """Let every call through."""
+        del plan
+
+    def charge(self, charge: CallCharge) -> None:
+        """Book nothing."""
+        del charge
 
 
 class LoopMeter:

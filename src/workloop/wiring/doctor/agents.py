@@ -7,10 +7,12 @@ from pathlib import Path
 
 from workloop.config import HarnessConfig, HarnessHome, HarnessKind, Settings
 from workloop.config.mcp import McpServer
+from workloop.config.meter import Metering
 from workloop.domain.errors import WorkloopError
 from workloop.runner.harness.port import Harness
 from workloop.wiring.doctor.finding import Finding, broken, doubtful, fine, refused
 from workloop.wiring.harnesses import HOMES, session_environment
+from workloop.wiring.metering import upstream_of
 from workloop.wiring.versions import version_of
 
 LOGIN_FILES: Mapping[HarnessKind, tuple[str, ...]] = {
@@ -89,6 +91,8 @@ def look_at_login(settings: Settings, name: str, visible: Mapping[str, str]) -> 
     """Look for a login where the program keeps it; never at what it says."""
     check = f"login[{name}]"
     block = settings.loop.harness_config(name)
+    if block.meter is not None and block.meter.key:
+        return look_at_key(check, name, block.meter)
     seen = {**visible, **block.variables}
     variable = next((key for key in LOGIN_VARIABLES.get(block.kind, ()) if seen.get(key)), None)
     if variable is not None:
@@ -102,6 +106,15 @@ def look_at_login(settings: Settings, name: str, visible: Mapping[str, str]) -> 
     names = " or ".join(LOGIN_VARIABLES[block.kind])
     remedy = f"log in with {block.kind} in {home}, or pass {names} on by harness.{name}.environment"
     return doubtful(check, f"no login found for {block.kind} in {home}", remedy)
+
+
+def look_at_key(check: str, name: str, metering: Metering) -> Finding:
+    """See that the key which the meter keeps can be read."""
+    try:
+        upstream_of(name, metering)
+    except (WorkloopError, OSError) as error:
+        return broken(check, f"the meter's key cannot be read: {error}", f"correct harness.{name}.meter.key")
+    return fine(check, f"the loop's meter keeps its provider's key, {metering.key[1:]}")
 
 
 def login_files(settings: Settings, name: str, seen: Mapping[str, str]) -> Iterator[Path]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import anyio
+from anyio.abc import TaskGroup
 
 from workloop.config import HarnessKind, Settings
 from workloop.config.harnesses import TIER_DEFAULT
@@ -13,7 +14,9 @@ from workloop.domain.clock import to_text
 from workloop.domain.errors import IntegrityFault, WorkloopError
 from workloop.domain.gate import produced
 from workloop.domain.journal import SessionRow, ended_row
+from workloop.domain.redaction import Redactor
 from workloop.domain.session import SessionClass, SessionEvent, SessionReport
+from workloop.driver.spending.metering import metered
 from workloop.driver.turn.recovery import only_loop
 from workloop.runner.harness.port import Harness, LaunchRequest
 from workloop.runner.quarters import quartered
@@ -25,6 +28,7 @@ from workloop.wiring.doctor.finding import Finding, broken, doubtful, fine, refu
 from workloop.wiring.doors import Doors, private_doors
 from workloop.wiring.harnesses import session_environment
 from workloop.wiring.journal import JOURNAL_NAME, open_journal
+from workloop.wiring.metering import Boundless, meter_of
 from workloop.wiring.planning import opened
 from workloop.wiring.running import first_of
 from workloop.wiring.sandbox import building_of, hidden_by
@@ -130,8 +134,9 @@ def run_trial(settings: Settings, trial: Trial, harness: Harness, environment: M
         async with anyio.create_task_group() as tasks:
             for port in settings.loop.sandbox.ports:
                 await doors.open(port, tasks)
+            tried = await under_trial_meter(settings, trial.name, walled, (environment, doors), tasks)
             reports.append(
-                await run_session(harness, walled, limits=limits, clock=SystemClock(), sink=sink, stop=StopRequest())
+                await run_session(harness, tried, limits=limits, clock=SystemClock(), sink=sink, stop=StopRequest())
             )
             tasks.cancel_scope.cancel()
         return reports[0]
@@ -140,6 +145,19 @@ def run_trial(settings: Settings, trial: Trial, harness: Harness, environment: M
         report = ended(lambda: anyio.run(run, doors))
     book(settings.folder, ended_row(row, report))
     return report
+
+
+async def under_trial_meter(
+    settings: Settings, name: str, request: LaunchRequest, around: tuple[Mapping[str, str], Doors], tasks: TaskGroup
+) -> LaunchRequest:
+    """Put a trial under a meter of its own, where its agent has no other way to a model."""
+    if settings.loop.harness_config(name).meter is None:
+        return request
+    meter = meter_of(settings.loop, around[0], SystemClock(), Redactor(()), around[1])
+    assert meter is not None, "an agent is metered"
+    await tasks.start(meter.serve)
+    endpoint = meter.open(name, request.session_id, Boundless(), None)
+    return request if endpoint is None else metered(request, endpoint, meter.socket)
 
 
 def ended(run: Callable[[], SessionReport]) -> SessionReport:
