@@ -8,7 +8,6 @@ from workloop.runner.gitfacts import HEADS
 from workloop.runner.registry import require_item_id
 from workloop.runner.remote import WIP_REFS, PushWord, RefPush, Remote, push, require_same, seen_at
 
-
 Stands = Callable[[], bool]
 
 
