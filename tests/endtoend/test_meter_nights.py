@@ -34,7 +34,7 @@ class MeteredStage(AgentStage):
         return [Say("OK")] if "the single word OK" in conversation.prompt else super().casting(conversation)
 
 
-def stage_of(folder: Path, name: str, parts: dict[str, Any], **bench: str) -> MeteredStage:
+def stage_of(folder: Path, name: str, parts: dict[str, Any], **bench: Any) -> MeteredStage:
     """Return a bench of one agent."""
     require(name)
     return MeteredStage(folder, [name], parts, **bench)

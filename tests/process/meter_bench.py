@@ -4,7 +4,7 @@ import http.client
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -211,7 +211,7 @@ def stage(
     purse: Purse | None = None,
     deadline: Instant | None = None,
     settings: MeterSettings | None = None,
-) -> Iterator[Stage]:
+) -> Generator[Stage]:
     """Open a meter with one session whose calls go to a provider."""
     clock, budget = FakeClock(), purse or Purse()
     meter = Meter(settings or MeterSettings(), clock)

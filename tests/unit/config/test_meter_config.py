@@ -24,6 +24,7 @@ def test_key_is_read_from_a_private_file_and_is_in_no_text(tmp_path: Path) -> No
     file.write_text("sk-secret\n")
     file.chmod(0o600)
     metering = read_metering({"key": f"@{file}", "openai_url": "https://o.example/v1"}, "meter")
+    assert metering is not None
     assert metering == Metering(key=f"@{file}", openai_url="https://o.example/v1")
     upstream = upstream_of("codex", metering)
     assert (upstream.api_key, upstream.openai_url, upstream.subscription) == (
@@ -88,17 +89,11 @@ def test_prices_are_dollars_for_a_million_tokens() -> None:
 
 
 @pytest.mark.parametrize(
-    "prices",
-    [
-        {"m": {}},
-        {"m": {"input_usd": 1}},
-        {"m": {"input_usd": -1, "output_usd": 1}},
-        {"m": {"input_usd": 1, "output_usd": 1, "x": 1}},
-    ],
+    "price", [{}, {"input_usd": 1}, {"input_usd": -1, "output_usd": 1}, {"input_usd": 1, "output_usd": 1, "x": 1}]
 )
-def test_price_that_leaves_something_open_is_refused(prices: Mapping[str, Any]) -> None:
+def test_price_that_leaves_something_open_is_refused(price: Mapping[str, Any]) -> None:
     with pytest.raises(BadRequest):
-        read_meter({"prices": dict(prices)})
+        read_meter({"prices": {"m": dict(price)}})
 
 
 def test_proxies_are_those_of_the_environment() -> None:

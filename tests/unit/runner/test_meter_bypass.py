@@ -27,6 +27,7 @@ def report(tokens: Tokens | None = None, **counts: int) -> SessionReport:
         (report(tool_call=1), MeterReading()),
         (report(Tokens(10, 5)), MeterReading()),
         (report(Tokens(50_000, 9_000), text=4), MeterReading(calls=1, tokens=Tokens(400, 60))),
+        (report(Tokens(400, 9_000)), MeterReading(calls=1, tokens=Tokens(400, 60))),
         (report(Tokens(900_000, 60)), MeterReading(calls=1, tokens=Tokens(400, 60))),
     ],
 )
