@@ -10,7 +10,7 @@ import workloop
 from workloop.config import DriverConfig, SandboxConfig, SandboxWish, Settings, state_home
 from workloop.runner.quarters import NO_WALLS, Walls
 from workloop.runner.sandbox.enclosure import BARE, Network, Rooms, find_enclosure
-from workloop.runner.sandbox.mounts import FREE, PRIVATE
+from workloop.runner.sandbox.mounts import FREE, PRIVATE, ROOT
 from workloop.runner.sandbox.trial import try_bwrap
 from workloop.wiring.doors import Doors
 
@@ -64,7 +64,7 @@ def standing_rooms(config: SandboxConfig, hidden: Iterable[Path], environment: M
     Programs on PATH are seen wherever they lie, and so is the interpreter that the loop itself runs on.
     """
     shut = tuple(dict.fromkeys((*hidden, *config.hidden)))
-    masked = (*shut, *FREE, *map(Path, PRIVATE), Path(environment.get("HOME") or Path.home()))
+    masked = (*shut, *FREE, *(ROOT / name for name in PRIVATE), Path(environment.get("HOME") or Path.home()))
     tools = (place for place in toolchain(environment) if any(place.is_relative_to(mask) for mask in masked))
     readable = tuple(dict.fromkeys((*tools, *config.readable)))
     return Rooms(readable=readable, hidden=tuple(place for place in shut if not behind(place, shut, readable)))
@@ -102,6 +102,8 @@ def hidden_by(settings: Settings, environment: Mapping[str, str]) -> tuple[Path,
 
 
 def secrets_of(config: DriverConfig) -> tuple[Path, ...]:
-    """Return the private files that hold what agents are told by variables."""
-    named = (value for block in config.harnesses.values() for value in block.variables.values())
+    """Return the private files that hold what agents are told by variables, and the meter's keys."""
+    blocks = config.harnesses.values()
+    named = [value for block in blocks for value in block.variables.values()]
+    named += [block.meter.key for block in blocks if block.meter is not None]
     return tuple(Path(value[1:]).expanduser() for value in named if value.startswith("@"))
