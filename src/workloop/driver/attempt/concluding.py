@@ -131,8 +131,9 @@ def retry_if_changed(project: Project, lease: Lease, last: Ended, cause: str) ->
     if contract_now(project, held) != held.contract_hash:
         retry(project, lease, cause, OUTCOMES[last.kind].next_action)
         return
+    met = ": ".join(part for part in (last.kind.replace("_", " "), last.report.detail) if part)
     asks = (
-        f"A session met a ceiling on {held.key} ({last.kind.replace('_', ' ')}), and another one would meet it, too. "
+        f"A session met a ceiling on {held.key} ({met}), and another one would meet it, too. "
         "Split the item, or raise the ceiling or name another model in the settings; then answer here."
     )
     project.tell("parked", {"key": held.key, "error": asks})
