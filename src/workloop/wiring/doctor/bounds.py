@@ -73,9 +73,14 @@ def look_at_ceilings(settings: Settings) -> Finding:
         *[limit.knob for limit in loop.budgets.budget.limits if limit.kind is ScopeKind.RUN],
     ]
     capped = all(block.cost_micros_max is not None or block.turns_max is not None for block in blocks)
+    days = [limit.knob for limit in loop.budgets.budget.limits if limit.kind is ScopeKind.DAY]
     if ends:
         return fine("ceilings", f"a run ends after {' or '.join(ends)}")
-    if capped:
-        return fine("ceilings", "nothing ends a run by itself; every session is capped in turns or cost")
-    remedy = "set loop.run_seconds_max or loop.max_iterations, or turns_max or cost_usd_max of every harness used"
+    if days:
+        return fine("ceilings", f"nothing ends a run by itself; each day is held by {' and '.join(days)}")
+    if capped or loop.budgets.budget.session:
+        return fine("ceilings", "nothing ends a run by itself; every session is capped")
+    remedy = (
+        "set budget.run or budget.day, loop.run_seconds_max or loop.max_iterations; or cap sessions by budget.session"
+    )
     return doubtful("ceilings", "nothing bounds what a run may use", remedy)
