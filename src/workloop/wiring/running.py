@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import anyio
 
@@ -19,6 +19,7 @@ from workloop.domain.redaction import Redactor
 from workloop.domain.settings import read_settings
 from workloop.driver.control import Control
 from workloop.driver.endpoint import SessionEndpoint
+from workloop.driver.failures import first_of
 from workloop.driver.project import Tell
 from workloop.driver.report import LoopOptions, LoopReport
 from workloop.driver.scheduling.situation import Halt
@@ -236,11 +237,3 @@ async def serve_and_run(
     except BaseExceptionGroup as failures:
         raise first_of(failures) from failures
     return reports[0]
-
-
-def first_of(error: BaseException) -> BaseException:
-    """Return the first error inside nested groups, which is the one to tell."""
-    if not isinstance(error, BaseExceptionGroup):
-        return error
-    group = cast("BaseExceptionGroup[BaseException]", error)
-    return first_of(group.exceptions[0])

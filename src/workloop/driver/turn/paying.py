@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import cast
 
 import anyio
 
@@ -14,6 +13,7 @@ from workloop.domain.journal import SessionRow
 from workloop.domain.progress import Weight
 from workloop.domain.session import SessionClass, SessionEvent, SessionReport, Started, Usage
 from workloop.domain.units import Unit
+from workloop.driver.failures import first_of
 from workloop.driver.project import SessionKit, SessionRunner
 from workloop.driver.scheduling.situation import GateView, TargetView
 from workloop.driver.seam import run_sync
@@ -207,14 +207,6 @@ async def until_either(run: Run, stop: StopRequest, cut: StopRequest) -> Session
     except BaseExceptionGroup as failures:
         raise first_of(failures) from failures
     return reports[0]
-
-
-def first_of(error: BaseException) -> BaseException:
-    """Return the first error inside nested groups, which is the one to tell."""
-    if not isinstance(error, BaseExceptionGroup):
-        return error
-    group = cast("BaseExceptionGroup[BaseException]", error)
-    return first_of(group.exceptions[0])
 
 
 def brought(desk: Desk, work: Work, weight: Weight) -> None:

@@ -16,6 +16,7 @@ from workloop.domain.gate import produced
 from workloop.domain.journal import SessionRow, ended_row
 from workloop.domain.redaction import Redactor
 from workloop.domain.session import SessionClass, SessionEvent, SessionReport
+from workloop.driver.failures import first_of
 from workloop.driver.spending.metering import metered
 from workloop.driver.turn.recovery import only_loop
 from workloop.runner.harness.port import Harness, LaunchRequest
@@ -30,7 +31,6 @@ from workloop.wiring.harnesses import session_environment
 from workloop.wiring.journal import JOURNAL_NAME, open_journal
 from workloop.wiring.metering import Boundless, meter_of
 from workloop.wiring.planning import opened
-from workloop.wiring.running import first_of
 from workloop.wiring.sandbox import building_of, hidden_by
 
 HOME = "home"
