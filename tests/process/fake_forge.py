@@ -1,5 +1,6 @@
 """A stand-in for `gh`: pull requests as a JSON file beside a bare repository, told in gh's own words."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -28,6 +29,13 @@ def option(name: str) -> str:
 
 
 def main() -> int:
+    """Do what the words say, while nobody else changes what the forge knows."""
+    with PLACE.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return answered()
+
+
+def answered() -> int:
     """Do what the words say, unless the forge is to fail."""
     forge: dict[str, Any] = json.loads(PLACE.read_text()) if PLACE.exists() else {}
     forge.setdefault("pulls", [])

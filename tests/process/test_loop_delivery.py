@@ -1,5 +1,6 @@
 """What is verified reaches a remote through the loop, is watched there, and a break is repaired once."""
 
+import fcntl
 import json
 import signal
 import sys
@@ -194,12 +195,12 @@ def test_work_is_offered_as_a_pull_request_and_lands_when_it_is_merged(tmp_path:
 
 
 def ready(bench: RemoteLoop, **facts: Any) -> None:
-    """Let the forge find every pull request as good as this from now on."""
-    known = json.loads(bench.forge.read_text())
-    known["pulls"] = [{**pull, **facts} for pull in known["pulls"]]
-    partial = bench.forge.with_suffix(".new")
-    partial.write_text(json.dumps({**known, "opened": facts}))
-    partial.replace(bench.forge)
+    """Let the forge find every pull request as good as this from now on; it may be asked at this very moment."""
+    with bench.forge.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        known = json.loads(bench.forge.read_text())
+        known["pulls"] = [{**pull, **facts} for pull in known["pulls"]]
+        bench.forge.write_text(json.dumps({**known, "opened": facts}))
 
 
 def test_a_pull_request_that_turns_red_becomes_new_work(tmp_path: Path) -> None:
