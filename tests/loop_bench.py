@@ -22,7 +22,7 @@ from workloop.store.system import SystemIds
 from workloop.testing.gitrepo import ScratchRepository, scratch_repository
 from workloop.wiring import open_store, operator
 
-BOUND_SECONDS = 60.0
+BOUND_SECONDS = 150.0
 Facts = dict[str, Any]
 Wanted = Callable[[Facts], bool]
 

@@ -15,7 +15,7 @@ from workloop.runner.meter.port import CallCharge, CallPlan, CallRefusal, MeterR
 from workloop.runner.meter.server import Meter, MeterSettings
 from workloop.testing.clocks import FakeClock
 
-BOUND_SECONDS = 20
+BOUND_SECONDS = 90
 PROVIDER_KEY = "sk-of-the-operator-0123456789abcdef"
 
 Part = bytes | threading.Event

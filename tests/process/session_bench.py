@@ -20,7 +20,7 @@ from workloop.runner.processtable import Identity, row_of
 from workloop.runner.session import SessionLimits, StopRequest, run_session
 from workloop.testing.clocks import FakeClock
 
-BOUND_SECONDS = 60
+BOUND_SECONDS = 120
 QUICK_LADDER = StopLadder(interrupt_seconds=0.5, terminate_seconds=0.5, kill_seconds=10)
 PATIENT = SessionLimits(ladder=QUICK_LADDER, finish_grace_seconds=0.3, look_seconds=0.1)
 

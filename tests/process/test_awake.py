@@ -12,7 +12,7 @@ import pytest
 from workloop.runner.awake import awake_command, keep_awake, read_clocks
 from workloop.testing.clocks import FakeClock
 
-WAIT_SECONDS = 10.0
+WAIT_SECONDS = 90.0
 
 
 def helper_at(folder: Path, body: str) -> dict[str, str]:

@@ -29,7 +29,7 @@ from workloop.wiring import operator
 from workloop.wiring.learning import LearningEndpoint
 
 TESTS = Path(__file__).parent.parent
-BOUND_SECONDS = 30
+BOUND_SECONDS = 90
 MIB = 1024 * 1024
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 

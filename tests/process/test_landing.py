@@ -227,17 +227,17 @@ def test_one_landing_at_a_time(bench: Bench) -> None:
 
     def slow(_: str) -> GuardVerdict:
         inside.set()
-        assert go_on.wait(10)
+        assert go_on.wait(90)
         return GREEN
 
     outcomes: list[LandingOutcome] = []
     first = threading.Thread(target=lambda: outcomes.append(land(bench.repository, bench.order(), slow).outcome))
     first.start()
-    assert inside.wait(10)
+    assert inside.wait(90)
     with pytest.raises(Conflict) as busy:
         land(bench.repository, bench.order(second), lambda _: GREEN)
     go_on.set()
-    first.join(10)
+    first.join(90)
     assert (busy.value.code, busy.value.retryable, outcomes) == ("REPOSITORY_BUSY", True, [LandingOutcome.LANDED])
     assert bench.land(second).outcome is LandingOutcome.LANDED
 

@@ -118,7 +118,7 @@ def wait_for_file(path: Path) -> None:
     import threading
     import time
 
-    deadline, pause = time.monotonic() + 60, threading.Event()
+    deadline, pause = time.monotonic() + 150, threading.Event()
     while not path.exists():
         assert time.monotonic() < deadline, f"{path} did not appear"
         pause.wait(0.02)

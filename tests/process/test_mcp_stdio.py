@@ -17,7 +17,7 @@ from anyio.from_thread import start_blocking_portal
 from surface_bench import TOOL, Facts, Project, mcp_over_stdio, open_project, serving, text_of, through
 from workloop.domain.grants import Actor, Grant
 
-BOUND_SECONDS = 30
+BOUND_SECONDS = 90
 MIB = 1024 * 1024
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 CLIENT = """

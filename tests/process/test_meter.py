@@ -151,7 +151,7 @@ def test_session_that_hangs_up_ends_the_call_at_the_provider_and_pays_for_what_w
             assert b"text_delta" in connection.recv(65_536) + connection.recv(65_536)
         charge = meter.purse.charged()
         never.set()
-        assert provider.hung_up.wait(20)
+        assert provider.hung_up.wait(90)
         assert (charge.outcome, charge.exact) == (CallOutcome.ABORTED, False)
         assert charge.tokens == Tokens(100, 10, 50)
         assert reading(meter).unknown_calls == 1

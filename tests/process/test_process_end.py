@@ -21,7 +21,7 @@ from workloop.runner.processtable import Identity, row_of, send
 
 pytestmark = pytest.mark.anyio
 QUICK = StopLadder(interrupt_seconds=0.3, terminate_seconds=0.3, kill_seconds=10)
-BOUND_SECONDS = 20
+BOUND_SECONDS = 50
 
 
 @pytest.fixture

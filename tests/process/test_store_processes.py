@@ -17,7 +17,7 @@ from workloop.store.sqlite import SqliteSettings, SqliteStore
 from workloop.testing.clocks import FakeClock, SeededIds
 from workloop.testing.store_contract.rows import Stage, new_item, stage
 
-BOUND_SECONDS = 60.0
+BOUND_SECONDS = 120.0
 WAL_BYTES_PER_CYCLE_MAX = 57_000
 PRELUDE = """
 import os, sys, threading
