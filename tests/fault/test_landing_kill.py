@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ CHILD = Path(__file__).with_name("landing_child.py")
 PASSED = {"__typename": "CheckRun", "name": "build", "status": "COMPLETED", "conclusion": "SUCCESS"}
 READY = {"mergeable": "MERGEABLE", "mergeStateStatus": "CLEAN", "statusCheckRollup": [PASSED]}
 WAYS = [Landing.LOCAL_MERGE, Landing.PUSH, Landing.PR]
+# Every step is somebody's: parts share them, as a repository with many landings behind it is slow.
+PARTS = 6
+EVERY_STEP = [pytest.param(part + 1, PARTS, marks=pytest.mark.slow) for part in range(PARTS)]
 
 
 class Bench(RemoteBench):
@@ -93,13 +97,12 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.slow)])
-def test_a_loop_killed_before_any_step_of_a_landing_goes_on_where_it_was(bench: Bench, stride: int) -> None:
+@pytest.mark.parametrize(("first", "stride"), [(7, 7), *EVERY_STEP])
+def test_a_loop_killed_before_any_step_of_a_landing_goes_on_where_it_was(bench: Bench, first: int, stride: int) -> None:
     """F02, F17, A33: after each kill the next run lands what waited once, and says so once."""
-    step, before = 0, bench.branch_owner.git("rev-parse", "main")
-    killed = True
+    before, killed, steps = bench.branch_owner.git("rev-parse", "main"), True, count(first, stride)
     while killed:
-        step += stride
+        step = next(steps)
         sha = bench.verified(step)
         killed = bench.run(step)
         assert bench.merges(sha) <= 1
@@ -115,7 +118,7 @@ def test_a_loop_killed_before_any_step_of_a_landing_goes_on_where_it_was(bench: 
     assert step > 25
     if bench.way is Landing.PR:
         pulls = json.loads((bench.folder / "forge.json").read_text())["pulls"]
-        assert [pull["state"] for pull in pulls] == ["MERGED"] * (step // stride)
+        assert [pull["state"] for pull in pulls] == ["MERGED"] * len(range(first, step + 1, stride))
     assert bench.queue.broken() == []
 
 
@@ -126,7 +129,7 @@ def test_a_loop_killed_while_its_push_is_under_way_finds_it_landed(tmp_path: Pat
     bench.hook("pre-receive", f"kill -9 $(cat '{bench.folder}/loop.pid')")
     assert bench.run()
     bench.hook("pre-receive", "echo 'nothing may be pushed twice' >&2; exit 1")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 150
     while bench.at() == bench.tip:
         assert time.monotonic() < deadline
     assert not bench.run()

@@ -4,7 +4,11 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from workloop.runner.sandbox.gitrooms import git_rooms
 from workloop.runner.sandbox.quarantine import STAND_IN
@@ -12,28 +16,55 @@ from workloop.runner.sandbox.receiving import receive
 from workloop.testing.gitrepo import ScratchRepository, scratch_repository
 
 BRANCH = "workloop/itm_1/a-feature"
-STEPS_MAX = 200
-# The child kills itself just before its Nth step that changes anything on disk or starts a program.
+PARTS = 4
+# For each number a forked child kills itself just before that step that changes anything on disk or starts a program.
 KILLED_AT = """
 import os, signal, sys
 from pathlib import Path
 from workloop.runner.sandbox.receiving import receive
 
-tree, at = Path(sys.argv[1]), int(sys.argv[2])
 count = 0
 
-def step(event, arguments):
-    global count
-    if event in ("os.rename", "os.remove", "os.chmod", "os.mkdir", "subprocess.Popen") or (
-        event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
-    ):
-        count += 1
-        if count == at:
-            os.kill(os.getpid(), signal.SIGKILL)
+def take_over(at):
+    def step(event, arguments):
+        global count
+        if event in ("os.rename", "os.remove", "os.chmod", "os.mkdir", "subprocess.Popen") or (
+            event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        ):
+            count += 1
+            if count == at:
+                os.kill(os.getpid(), signal.SIGKILL)
 
-sys.addaudithook(step)
-receive(tree, ended=True)
+    sys.addaudithook(step)
+    receive(Path(sys.argv[1]), ended=True)
+    os._exit(0)
+
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        take_over(int(line))
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
+
+
+@contextmanager
+def killer(tree: Path) -> Generator[Callable[[int], bool]]:
+    """Start what takes over and is killed; yields what tells whether it was."""
+    argv = [sys.executable, "-c", KILLED_AT, str(tree)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        asked, answers = child.stdin, child.stdout
+
+        def killed_at(step: int) -> bool:
+            asked.write(f"{step}\n")
+            asked.flush()
+            code = int(answers.readline())
+            assert code in (0, -signal.SIGKILL)
+            return code != 0
+
+        yield killed_at
+        asked.close()
 
 
 def in_stand_in(shop: ScratchRepository, tree: Path) -> str:
@@ -55,7 +86,8 @@ def in_stand_in(shop: ScratchRepository, tree: Path) -> str:
     return sha
 
 
-def test_a_kill_between_any_two_steps_loses_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_kill_between_any_two_steps_loses_nothing(tmp_path: Path, part: int) -> None:
     shop = scratch_repository(tmp_path / "shop", {"thing.txt": "one\n"})
     tree = tmp_path / "trees" / "itm_1-1"
     shop.git("worktree", "add", "--quiet", "-b", BRANCH, str(tree))
@@ -65,23 +97,21 @@ def test_a_kill_between_any_two_steps_loses_nothing(tmp_path: Path) -> None:
     before, known = record.read_bytes(), set(objects.rglob("*"))
     sha = in_stand_in(shop, tree)
 
-    for step in range(1, STEPS_MAX):
-        argv = [sys.executable, "-c", KILLED_AT, str(tree), str(step)]
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-        assert done.returncode in (0, -signal.SIGKILL), done.stderr
-        assert shop.git("rev-parse", BRANCH) in (base, sha)
+    step, going = part + 1, True
+    with killer(tree) as killed_at:
+        while going:
+            going = killed_at(step)
+            assert shop.git("rev-parse", BRANCH) in (base, sha)
 
-        receive(tree, ended=True)
+            receive(tree, ended=True)
 
-        assert shop.git("rev-parse", BRANCH) == sha
-        assert shop.git("show", f"{BRANCH}:new.txt") == "new"
-        assert shop.git("fsck", "--no-dangling", "--strict") == ""
-        if done.returncode == 0:
-            assert step > 10, "it was killed at each of many steps"
-            return
-        shop.git("update-ref", f"refs/heads/{BRANCH}", base)
-        record.write_bytes(before)
-        for made in set(objects.rglob("*")) - known:
-            if made.is_file():
-                made.unlink()
-    raise AssertionError("it never came to its end")
+            assert shop.git("rev-parse", BRANCH) == sha
+            assert shop.git("show", f"{BRANCH}:new.txt") == "new"
+            assert shop.git("fsck", "--no-dangling", "--strict") == ""
+            shop.git("update-ref", f"refs/heads/{BRANCH}", base)
+            record.write_bytes(before)
+            for made in set(objects.rglob("*")) - known:
+                if made.is_file():
+                    made.unlink()
+            step += PARTS
+    assert step > 10, "it was killed at each of many steps"

@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,8 @@ from workloop.runner.workspace import WorkspaceOrder, make
 from workloop.testing.gitrepo import ScratchRepository, scratch_repository
 
 Opened = tuple[ScratchRepository, Repository]
-
-# The child kills itself just before its Nth call of git, or says that it got to the end.
+PARTS = 2
+# For each number a forked child kills itself just before that call of git, or gets to the end.
 KILLED_AT = """
 import os, signal, subprocess, sys
 from pathlib import Path
@@ -26,20 +28,27 @@ from workloop.domain.clock import Instant
 from workloop.runner.repository import open_repository
 from workloop.runner.workspace import WorkspaceOrder, make
 
-repo, state, dependency, at = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
-start, count = subprocess.Popen, 0
+start, count, dependency = subprocess.Popen, 0, sys.argv[3]
+repository = open_repository(Path(sys.argv[1]), Path(sys.argv[2]))
 
-def counted(*args, **kwargs):
-    global count
-    count += 1
-    if count == at:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return start(*args, **kwargs)
+def make_one(at):
+    def counted(*args, **kwargs):
+        global count
+        count += 1
+        if count == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return start(*args, **kwargs)
 
-repository = open_repository(repo, state)
-subprocess.Popen = counted
-order = WorkspaceOrder(item_id="01abc", attempt=1, title="thing", created=Instant(1), dependencies=(dependency,))
-make(repository, order)
+    subprocess.Popen = counted
+    order = WorkspaceOrder(item_id="01abc", attempt=1, title="thing", created=Instant(1), dependencies=(dependency,))
+    make(repository, order)
+    os._exit(0)
+
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        make_one(int(line))
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
@@ -54,35 +63,53 @@ def opened(tmp_path: Path) -> Opened:
     return scratch, open_repository(scratch.path, tmp_path / "state")
 
 
-def killed_at(repository: Repository, dependency: str, call: int) -> bool:
-    argv = [sys.executable, "-c", KILLED_AT, str(repository.path), str(repository.state_dir), dependency, str(call)]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr
-    return done.returncode != 0
+@contextmanager
+def killer(repository: Repository, dependency: str) -> Generator[Callable[[int], bool]]:
+    """Start what makes a workspace and is killed; yields what tells whether it was."""
+    argv = [sys.executable, "-c", KILLED_AT, str(repository.path), str(repository.state_dir), dependency]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        asked, answers = child.stdin, child.stdout
+
+        def killed_at(call: int) -> bool:
+            asked.write(f"{call}\n")
+            asked.flush()
+            code = int(answers.readline())
+            assert code in (0, -signal.SIGKILL)
+            return code != 0
+
+        yield killed_at
+        asked.close()
 
 
-def test_a_loop_killed_before_any_git_call_of_making_a_workspace_is_recovered(opened: Opened) -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_loop_killed_before_any_git_call_of_making_a_workspace_is_recovered(opened: Opened, part: int) -> None:
     """F05, F26: after each kill the leftovers are listed and cleared, and the next attempt starts from a true base."""
     scratch, repository = opened
     dependency = scratch.git("rev-parse", "dependency")
     main = scratch.head
-    call = 0
-    while killed_at(repository, dependency, call := call + 1):
-        for left in leftovers(repository.state_dir):
-            assert left.workspace.item_id == "01abc"
-        order = WorkspaceOrder(
-            item_id="01abc", attempt=2, title="thing", created=Instant(2), dependencies=(dependency,)
-        )
-        again = make(repository, order)
-        assert again.start_sha == again.base_sha
-        assert (again.path / "dep.txt").is_file()
-        assert scratch.git("rev-list", "--count", f"{again.base_sha}..{again.branch}") == "0"
-        assert all(entry.safe and entry.removed for entry in gc(repository, dry_run=False))
-        assert leftovers(repository.state_dir) == ()
-        assert [entry.path for entry in worktrees(repository.path)] == [scratch.path]
-        assert list(repository.folder("worktrees").iterdir()) == []
-        assert (scratch.head, scratch.git("status", "--porcelain")) == (main, "")
+    call = part + 1
+    with killer(repository, dependency) as killed_at:
+        while killed_at(call):
+            assert {left.workspace.item_id for left in leftovers(repository.state_dir)} <= {"01abc"}
+            starts_anew(scratch, repository, dependency)
+            assert (scratch.head, scratch.git("status", "--porcelain")) == (main, "")
+            call += PARTS
     assert call > 10
+
+
+def starts_anew(scratch: ScratchRepository, repository: Repository, dependency: str) -> None:
+    """Make the next attempt's workspace, see that it is whole, and that nothing is left when all is cleared."""
+    order = WorkspaceOrder(item_id="01abc", attempt=2, title="thing", created=Instant(2), dependencies=(dependency,))
+    again = make(repository, order)
+    assert again.start_sha == again.base_sha
+    assert (again.path / "dep.txt").is_file()
+    assert scratch.git("rev-list", "--count", f"{again.base_sha}..{again.branch}") == "0"
+    assert all(entry.safe and entry.removed for entry in gc(repository, dry_run=False))
+    assert leftovers(repository.state_dir) == ()
+    assert [entry.path for entry in worktrees(repository.path)] == [scratch.path]
+    assert list(repository.folder("worktrees").iterdir()) == []
 
 
 def test_a_lock_of_a_killed_loop_is_free_at_once(opened: Opened, tmp_path: Path) -> None:
