@@ -1,5 +1,6 @@
 """What keeps a check from being fooled: fresh places, base's files, controls, and what is remembered."""
 
+import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -74,6 +75,16 @@ def test_the_same_output_is_kept_once_under_its_digest(bench: Bench) -> None:
     day = Instant(86_400_000_000)
     assert prune_outputs(bench.repository, OutputRetention(age_seconds_max=60.0), day) == (Path(first.log_path),)
     assert prune_outputs(bench.repository, OutputRetention(bytes_max=0), day) == (Path(other.log_path),)
+
+
+def test_e09_the_digest_of_a_verdict_is_that_of_the_bytes_which_the_host_holds(bench: Bench) -> None:
+    """E09: a check that prints a digest and calls itself passed has said nothing; the host reads what it kept."""
+    made_up = "0" * 64
+    result = bench.one(guards(f"echo 'result: passed, sha256: {made_up}'; exit 1"))
+    kept = Path(result.log_path).read_bytes()
+    assert made_up in kept.decode()
+    assert result.output_digest == hashlib.sha256(kept).hexdigest()
+    assert (result.green, result.outcome_on_candidate) == (False, FAILED)
 
 
 def test_the_operators_own_tests_replace_what_the_candidate_has(bench: Bench, tmp_path: Path) -> None:

@@ -42,7 +42,11 @@ SCHEDULE = (
         note="SQLite's is its machine's; one clock for several machines needs the PostgreSQL store",
     ),
     open_row(
-        "H07", "One session cannot eat the machine.", "no bound on memory or processor time of a session is built"
+        "H07",
+        "One session cannot eat the machine.",
+        "no bound is built: a limit on addresses would end the agents themselves, which reserve far more than they use, "
+        "one on processor time counts per process and not per tree, and a control group needs a right that the loop "
+        "does not have everywhere",
     ),
     held(
         "H09",

@@ -82,6 +82,23 @@ def test_recorded_session_adds_up_to_the_tokens_and_cost_of_its_result(name: str
     assert (sum(costs) if costs else None) == case["cost_micros"]
 
 
+def test_g03_the_tokens_of_helpers_count_where_usage_speaks_of_the_main_conversation_only() -> None:
+    """G03: `usage` is one scope and the cost another; the report by model is of the same scope as the cost."""
+    own = {"input_tokens": 10, "output_tokens": 20, "cache_read_input_tokens": 300}
+    by_model = {
+        "main": {"inputTokens": 10, "outputTokens": 20, "cacheReadInputTokens": 300, "costUSD": 0.02},
+        "helper": {"inputTokens": 4_000, "outputTokens": 500, "cacheCreationInputTokens": 60, "costUSD": 0.31},
+    }
+    line = {"type": "result", "result": "done", "usage": own, "total_cost_usd": 0.33, "modelUsage": by_model}
+    message = {"type": "assistant", "message": {"id": "m-1", "usage": {**own, "output_tokens": 1}}}
+    fold = reader()
+    events = [event for seen in (message, line) for event in fold.feed(json.dumps(seen).encode(), 0)]
+    spent = [event for event in events if isinstance(event, Usage)]
+    total = sum((event.tokens for event in spent), Tokens())
+    assert total == Tokens(input=4_010, output=520, cache_read=300, cache_write=60)
+    assert [event.cost_micros for event in spent if event.cost_micros is not None] == [330_000]
+
+
 @pytest.mark.parametrize("name", EXPECTED)
 def test_recorded_session_has_no_unknown_line_and_dense_numbers(name: str) -> None:
     seen = replay(name)

@@ -115,6 +115,18 @@ def test_c21_exec_counts_a_resumed_thread_from_what_its_file_said_before(tmp_pat
     assert [event.tokens for event in events if isinstance(event, Usage)] == [Tokens(cache_read=3_900)]
 
 
+def test_g05_a_report_of_total_and_last_counts_once_and_each_thread_against_its_own_total() -> None:
+    """G05: what is counted is the running total over what was seen of that thread; `last` is never added to it."""
+    fold = reader("app-server")
+    helper = usage("other", 40, 40)
+    helper["params"]["threadId"] = "t-2"
+    more = usage("other", 70, 30)
+    more["params"]["threadId"] = "t-2"
+    started = {"id": 2, "result": {"thread": {"id": "t-1"}}}
+    reports = (usage("new", 500, 500), helper, usage("new", 700, 200), more, usage("new", 700, 200))
+    assert spent(fed(fold, started, TURN, *reports)) == [500, 40, 200, 30]
+
+
 # What must not be believed.
 
 

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from queue_bench import HOST, Answer, Bench, sha
 
 CHECK = {"id": "suite", "command": "make test"}
@@ -103,6 +105,26 @@ def test_e18_a_verdict_counts_for_its_own_commit_only(bench: Bench) -> None:
         (1, sha(1), "rejected"),
         (2, sha(2), "passed"),
     ]
+
+
+@pytest.mark.parametrize(("seen", "passes"), [("failed", False), ("flaky", False), ("error", True), ("timeout", True)])
+def test_e18_a_later_pass_hides_no_failure_of_the_same_check_on_the_same_commit(
+    bench: Bench, seen: str, passes: bool
+) -> None:
+    """E18: a check has one verdict on a commit, not the latest one; that it could not run is no verdict."""
+    bench.candidate("x", checks=[CHECK])
+    first = bench.claim("x~v1", "checker")
+    bench.do("attach", HOST, token=first["token"], evidence=[{**PASSED, "result": seen}])
+    bench.verdict(first, "inconclusive")
+    second = bench.claim("x~v1", "another")
+    bench.do("attach", HOST, token=second["token"], evidence=[PASSED])
+    if passes:
+        assert bench.verdict(second)["root"]["state"] == "succeeded"
+        return
+    said: Answer = {"token": second["token"], "contract_hash": second["contract_hash"], "verdict": "passed"}
+    refusal = bench.refused("RECEIPT_MISSING", "complete", **said)
+    assert refusal.details["missing"] == ["suite"]
+    assert bench.state("x") == "candidate"
 
 
 def test_e19_landed_is_a_fact_of_its_own_and_not_an_intent(bench: Bench) -> None:
