@@ -44,7 +44,7 @@ SCHEDULE = (
     open_row(
         "H07",
         "One session cannot eat the machine.",
-        "no bound is built: a limit on addresses would end the agents themselves, which reserve far more than they use, "
+        "no bound is built: a limit on addresses would end the agents themselves, which reserve more than they use, "
         "one on processor time counts per process and not per tree, and a control group needs a right that the loop "
         "does not have everywhere",
     ),
