@@ -103,6 +103,16 @@ def read_request(stream: Any) -> Asked | None:
         return None
 
 
+def heard(connection: socket.socket, word: bytes) -> bytes:
+    """Read until a word has come; how the bytes before it are cut is nobody's business."""
+    got = b""
+    while word not in got:
+        piece = connection.recv(65_536)
+        assert piece, got
+        got += piece
+    return got
+
+
 def hang_up(connection: socket.socket) -> None:
     try:
         connection.shutdown(socket.SHUT_RDWR)
