@@ -37,8 +37,18 @@ class Codex:
     extra: tuple[str, ...] = field(default=())
 
     def environment(self) -> dict[str, str]:
-        """Return the base of a session's environment."""
-        return {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", KEY_VARIABLE: "dummy-key-for-tests"}
+        """Return the base of a session's environment.
+
+        Where bubblewrap is installed, Codex fences nothing when its home lies below the folder for temporary files.
+        """
+        temporary = self.home / "tmp"
+        temporary.mkdir(parents=True, exist_ok=True)
+        return {
+            "PATH": os.environ["PATH"],
+            "LANG": "C.UTF-8",
+            "TMPDIR": str(temporary),
+            KEY_VARIABLE: "dummy-key-for-tests",
+        }
 
     def config(self, base_url: str, *, retries: int = 1) -> CodexConfig:
         """Return the adapter's configuration for a model that listens there."""

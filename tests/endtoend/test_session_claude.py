@@ -245,7 +245,7 @@ async def test_real_session_ends_at_its_turn_limit(setup: Setup) -> None:
 
 
 async def test_real_session_whose_model_hangs_is_ended_by_the_watch(setup: Setup) -> None:
-    setup.limits = replace(LIMITS, quiet_seconds=6.0, ladder=StopLadder(interrupt_seconds=3, terminate_seconds=3))
+    setup.limits = replace(LIMITS, quiet_seconds=10.0, ladder=StopLadder(interrupt_seconds=3, terminate_seconds=3))
     with ModelServer([Call("Bash", {"command": "true"}), Hang()]) as model:
         report = await setup.run(model)
     assert (report.session_class, report.death_proven) == (SessionClass.HUNG, True)
