@@ -62,6 +62,24 @@ def test_f26_unfinished_work_is_found_shown_and_can_be_taken_up(bench: LoopBench
     assert "M  thing.txt" in shown(bench, "salvage", "show", "saved")
 
 
+def test_taking_a_salvage_up_keeps_what_a_person_did_meanwhile(bench: LoopBench) -> None:
+    """F26: newer commits, uncommitted edits and new files stay, and what does not fit changes nothing."""
+    repository = bench.repository
+    newer = repository.commit({"newer.txt": "committed since\n"})
+    (repository.path / "newer.txt").write_text("edited since\n")
+    (repository.path / "mine.txt").write_text("not even added\n")
+    take = ask(bench, "salvage", "show", "saved")["take"]
+    subprocess.run(take, shell=True, check=True, cwd=bench.folder)
+    assert (repository.path / "thing.txt").read_text() == "half\n"
+    assert repository.git("rev-parse", "HEAD") == newer
+    assert (repository.path / "newer.txt").read_text() == "edited since\n"
+    assert (repository.path / "mine.txt").read_text() == "not even added\n"
+    (repository.path / "thing.txt").write_text("a person's own\n")
+    refused = subprocess.run(take, shell=True, check=False, capture_output=True, text=True)
+    assert (refused.returncode, "does not apply" in refused.stderr) == (1, True)
+    assert (repository.path / "thing.txt").read_text() == "a person's own\n"
+
+
 def test_f07_gc_says_first_what_would_go_and_never_takes_what_holds_work(bench: LoopBench) -> None:
     """F07, F27: by the bounds, then all, then the builds of what must stay."""
     (row,) = ask(bench, "gc")["folders"]

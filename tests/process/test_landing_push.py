@@ -121,6 +121,7 @@ def test_a_remote_that_cannot_be_reached_leaves_everything_for_later(bench: Remo
     with pytest.raises(RemoteError) as away:
         bench.land()
     assert (away.value.code, away.value.retryable) == ("REMOTE_AWAY", True)
+    assert "fatal: " in away.value.message
     (bench.folder / "away").rename(bench.origin.path)
     assert bench.land().outcome is LandingOutcome.LANDED
 

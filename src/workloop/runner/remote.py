@@ -28,6 +28,7 @@ REACHING = (
     "no_proxy",
 )
 BEHIND_WORDS = ("fetch first", "non-fast-forward", "cannot lock ref", "stale info", "failed to update ref")
+CAUSES = ("ssh:", "fatal:")
 PLAIN_PUSH = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
 
 
@@ -156,10 +157,11 @@ def remote_words(error: str) -> tuple[str, ...]:
 
 def unreachable(remote: Remote, error: str) -> RemoteError:
     """Build the fault of a remote that did not answer."""
-    last = error.strip().splitlines()[-1:] or ["it said nothing"]
+    lines = error.strip().splitlines() or ["it said nothing"]
+    cause = "; ".join(line.strip() for line in lines if line.startswith(CAUSES)) or lines[-1]
     return RemoteError(
         "REMOTE_AWAY",
-        f"{remote.name} could not be asked: {last[0][:300]}",
+        f"{remote.name} could not be asked: {cause[:300]}",
         hint="look at the network and at your credentials for it; the loop tries again",
     )
 

@@ -1,6 +1,7 @@
 """What the loop's folders take on disk in each project, which of them may go, and what was saved."""
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -13,7 +14,7 @@ from workloop.domain.ids import ItemId, id_number
 from workloop.driver.gittrees import keep_of, kept_mark
 from workloop.runner.collecting import NOTHING, GcEntry, gc, prune_outputs
 from workloop.runner.repository import Repository, open_repository
-from workloop.runner.salvage import Salvaged, read_salvage, salvages
+from workloop.runner.salvage import Salvaged, SalvageShown, read_salvage, salvages
 from workloop.store.system import SystemClock
 from workloop.wiring import open_store
 
@@ -71,9 +72,20 @@ def show_salvage(settings: Settings, wanted: str, *, target: str) -> Row:
                 "stood_on": shown.stood_on,
                 "said": shown.said,
                 "files": [{"path": path, "change": change} for path, change in shown.files],
-                "take": f"git -C {repository.path} restore --source={found[-1].ref} -- .",
+                "take": taking(repository, shown),
             }
     raise NotFound("NO_SALVAGE", f"nothing was saved of {wanted!r}", hint="see workloop salvage list")
+
+
+def taking(repository: Repository, shown: SalvageShown) -> str:
+    """Return the command that adds only what a salvage changed to the checkout, all of it or nothing.
+
+    A plain apply looks at the files as they are, edited or not, and refuses where its lines are not found or where
+    a new file is there already; with --3way it would want a clean index and could leave half of it behind.
+    """
+    there = f"git -C {shlex.quote(os.fspath(repository.path))}"
+    commits = f"{shown.stood_on} {shown.salvaged.ref}" if shown.stood_on else f"--root {shown.salvaged.ref}"
+    return f"{there} diff-tree -p -r --binary --full-index --no-ext-diff {commits} | {there} apply"
 
 
 def repositories(settings: Settings, target: str) -> Iterator[tuple[TargetSettings, Repository]]:

@@ -362,7 +362,7 @@ def salvage(facts: Facts) -> list[str]:
     lines = pairs(facts, ("key", "attempt", "saved_at", "ref", "sha", "stood_on"))
     lines += ["", *(one_line(line) for line in facts["said"].splitlines()), ""]
     lines += [f"{row['change']}  {one_line(row['path'])}" for row in facts["files"]]
-    return [*lines, "", f"take its files into the present tree: {facts['take']}"]
+    return [*lines, "", f"add its changes to the present tree, all or none: {facts['take']}"]
 
 
 WRITERS = {
