@@ -246,6 +246,12 @@ class SimWorkshop:
         self.life.require()
         return self.origin.main
 
+    def missing(self, tip: str, commits: tuple[str, ...]) -> str:
+        """Find everything that landed: main only grows here."""
+        del tip, commits
+        self.life.require()
+        return ""
+
     def recheck(self, order: CheckOrder, base: str, stop: threading.Event) -> tuple[CheckResult, ...]:
         """Run checks on the main branch, where everything holds."""
         self.life.require()

@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 from night import Night
 from world import play
 
+pytestmark = pytest.mark.timeout(900)
 WEEK_SECONDS = 7 * 86_400.0
 DISPATCHED_THEN = 81
 PLAIN = 3
