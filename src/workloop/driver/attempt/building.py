@@ -9,13 +9,13 @@ from workloop.domain.clock import Instant
 from workloop.domain.errors import Conflict, Refusal
 from workloop.domain.ids import Fence, ItemId, id_number, id_text
 from workloop.domain.item import Item, State
-from workloop.domain.lease import Claim
+from workloop.domain.lease import Claim, ClaimEnd
 from workloop.domain.progress import report_of
 from workloop.domain.question import Brake
-from workloop.domain.reader import Json
+from workloop.domain.reader import Json, JsonObject
 from workloop.driver.attempt.attempt import Share, Words
 from workloop.driver.attempt.brief import words_of
-from workloop.driver.attempt.concluding import conclude, queue_of, release_infra
+from workloop.driver.attempt.concluding import REFUSED, conclude, queue_of, release_infra
 from workloop.driver.attempt.hints import Hint, hint_notes, last_hint
 from workloop.driver.attempt.holding import Held, Lease
 from workloop.driver.attempt.insisting import insist, settled
@@ -158,12 +158,20 @@ def look_back(project: Project, held: Held) -> Before:
     if not earlier:
         return Before()
     report = report_of(earlier[-1])
-    said, stood = report.get("next_action"), report.get(SHA)
+    stood = report.get(SHA)
     return Before(
-        advice=said if isinstance(said, str) and said in HOST_ADVICE else "",
+        advice=advice_in(earlier[-1], report),
         hint=hint_now(project, earlier),
         stood=stood if isinstance(stood, str) else "",
     )
+
+
+def advice_in(claim: Claim, report: JsonObject) -> str:
+    """Return what the host itself advised at a claim's end; a session cannot write the field of a refused commit."""
+    refused, said = report.get(REFUSED), report.get("next_action")
+    if claim.end is ClaimEnd.RETRY and isinstance(refused, str):
+        return refused
+    return said if isinstance(said, str) and said in HOST_ADVICE else ""
 
 
 def hint_now(project: Project, earlier: list[Claim]) -> Hint | None:
@@ -240,7 +248,7 @@ def submit_head(project: Project, lease: Lease, tree: WorkTree) -> None:
         return
     problem = project.workshop.problem(tree, sha, held.contract.protected)
     if problem:
-        project.tell("refused", {"key": held.key, "error": problem})
+        refuse_head(project, lease, problem)
         return
     arguments: dict[str, Json] = {
         "token": held.token,
@@ -251,7 +259,13 @@ def submit_head(project: Project, lease: Lease, tree: WorkTree) -> None:
     try:
         perform(queue_of(project, lease), project.clerk, "complete", arguments)
     except Refusal as refused:
-        project.tell("refused", {"key": held.key, "error": str(refused)})
+        refuse_head(project, lease, str(refused))
+
+
+def refuse_head(project: Project, lease: Lease, problem: str) -> None:
+    """Say why a commit was not handed in, and keep it for the claim's end and the attempt after it."""
+    lease.refused = problem
+    project.tell("refused", {"key": lease.held.key, "error": problem})
 
 
 def put_away(project: Project, held: Held, tree: WorkTree, *, keep: bool = False) -> None:

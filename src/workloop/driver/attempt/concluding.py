@@ -25,8 +25,12 @@ from workloop.service.requests.words import Answer, Written
 from workloop.service.settling import forfeit
 
 NOT_SETTLED: Final = "the session ended without settling"
+HEAD_REFUSED: Final = "the commit that the session left was refused"
+REFUSED: Final = "refused"
+"""The field of a claim's report in which the host says what the next attempt must mend before its commit is taken."""
 SAID: Final = "said"
 SAID_CHARACTERS_MAX: Final = 2_000
+PROBLEM_CHARACTERS_MAX: Final = 600
 CLASS: Final = "class"
 LIMIT_UNKNOWN_US: Final = 15 * MINUTE_US
 LIMIT_FURTHEST_US: Final = 8 * DAY_US
@@ -82,6 +86,8 @@ def end_claim(project: Project, lease: Lease, last: Ended, later: Instant | None
         match row.item:
             case ItemEnd.AS_SETTLED | ItemEnd.SALVAGED:
                 return
+            case ItemEnd.NUDGED if lease.refused:
+                retry_refused(project, lease)
             case ItemEnd.NUDGED | ItemEnd.RETRY:
                 retry(project, lease, cause, row.next_action)
             case ItemEnd.CHANGED:
@@ -109,11 +115,19 @@ def host_call(project: Project, lease: Lease, name: str, run: Written) -> Answer
     return run_as_host(queue_of(project, lease), project.host, name, run)
 
 
-def retry(project: Project, lease: Lease, cause: str, next_action: str) -> None:
+def retry_refused(project: Project, lease: Lease) -> None:
+    """Count an attempt whose commit was not taken; the next one is told why, in the host's words on one line."""
+    problem = head(" ".join(lease.refused.split()), PROBLEM_CHARACTERS_MAX)
+    advice = f"mend what the last commit was refused for: {problem}"
+    lease.note({REFUSED: advice})
+    retry(project, lease, f"{HEAD_REFUSED}: {problem}", advice, HEAD_REFUSED)
+
+
+def retry(project: Project, lease: Lease, cause: str, next_action: str, failed: str = NOT_SETTLED) -> None:
     """Count an attempt and give the item back for another one, which is told what this one lacked."""
     arguments = {
         "token": lease.held.token,
-        "failed": NOT_SETTLED,
+        "failed": failed,
         "cause": cause,
         "next_action": next_action,
         "escalate": True,

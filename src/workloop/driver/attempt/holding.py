@@ -88,7 +88,7 @@ class Lease:
 
     While `ending`, the loop itself is closing the claim, and its end is no news. `sessions` are those that were run
     under it; `witness` says what the host saw of them when the claim ends. `environment` and `rooms` are what
-    they see of its lane.
+    they see of its lane. `refused` is why the commit that its sessions left could not be handed in.
     """
 
     held: Held
@@ -100,6 +100,7 @@ class Lease:
     witness: AttemptWitness | None = None
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     rooms: Rooms = field(default_factory=Rooms)
+    refused: str = ""
 
     def lose(self, reason: str) -> None:
         """Stop everything under the claim at once."""
