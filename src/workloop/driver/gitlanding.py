@@ -8,6 +8,7 @@ from workloop.domain.checks import CheckOutcome, CheckResult
 from workloop.driver.gittrees import GitTrees
 from workloop.driver.workshop import CheckOrder, Landed, LandingWord, LandOrder
 from workloop.runner.checks import CheckPlan, run_checks
+from workloop.runner.gitfacts import commit_of, is_ancestor
 from workloop.runner.landing import (
     NO_WAYS,
     GuardVerdict,
@@ -23,7 +24,9 @@ from workloop.runner.lineage import branches_of, new_branch
 from workloop.runner.remote import fetch_tip, require_same
 from workloop.runner.repository import integration_tip, repository_lock
 
-REFUSED = frozenset({LandingOutcome.CONFLICT, LandingOutcome.GUARDS_NOT_GREEN, LandingOutcome.PR_RED})
+REFUSED = frozenset(
+    {LandingOutcome.CONFLICT, LandingOutcome.GUARDS_NOT_GREEN, LandingOutcome.PR_RED, LandingOutcome.WITHHELD}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,14 @@ class GitLandings(GitTrees):
             tip = fetch_tip(self.ways.remote, self.repository.integration_branch)
             catch_up(self.ways.remote)
         return tip
+
+    def missing(self, tip: str, commits: tuple[str, ...]) -> str:
+        """Say that a tip of the integration branch contains none of the commits; nothing when it has one."""
+        path = self.repository.path
+        known = [sha for sha in commits if commit_of(path, sha) == sha]
+        if any(is_ancestor(path, sha, tip) for sha in known):
+            return ""
+        return f"no longer contained in {self.repository.integration_branch}"
 
     def recheck(self, order: CheckOrder, base: str, stop: threading.Event) -> tuple[CheckResult, ...]:
         """Run checks on a commit of the integration branch, against one that was green there."""

@@ -17,6 +17,7 @@ from workloop.runner.gitfacts import (
     tree_of,
     tree_paths,
 )
+from workloop.runner.leaks import leaks, shown
 from workloop.runner.registry import Workspace
 from workloop.runner.repository import Repository, integration_tip
 from workloop.runner.workspace import require_workspace
@@ -51,6 +52,7 @@ class CandidateFacts:
     dirty_paths: tuple[str, ...] = ()
     changed_protected_paths: tuple[str, ...] = ()
     stand_in_paths: tuple[str, ...] = ()
+    leaks: tuple[str, ...] = ()
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -87,6 +89,9 @@ class CandidateFacts:
             paths = ", ".join(self.stand_in_paths[:10])
             hint = "rename or remove them; where they are meant, a person adds !PATH to what the contract protects"
             found.append(Problem("STANDS_IN", f"these would be loaded in place of a test or its runner: {paths}", hint))
+        if self.leaks:
+            hint = "take them out of the branch's history, not only of its last commit, and complete with the new SHA"
+            found.append(Problem("WITHHELD", f"this must not be published: {'; '.join(shown(self.leaks))}", hint))
         return tuple(found)
 
     def _empty_hint(self) -> str:
@@ -127,6 +132,7 @@ def candidate_facts(
         dirty_paths=dirty,
         changed_protected_paths=printables(matching_paths(changed, named(protected))),
         stand_in_paths=printables(stand_ins(changed, tree_paths(repository.path, workspace.base_sha), protected)),
+        leaks=leaks(repository, sha, workspace.base_sha, integration_tip(repository)),
     )
 
 

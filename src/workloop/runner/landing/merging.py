@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from workloop.runner.git import git
 from workloop.runner.gitfacts import merge_into
 from workloop.runner.landing.order import Guards, Landing, LandingOrder, LandingOutcome
+from workloop.runner.leaks import leaks, shown
 from workloop.runner.registry import Workspace, WorkspaceKind, require_item_id, write_record
 from workloop.runner.repository import Repository, confined, repository_lock
 from workloop.runner.workspace import discard_worktree
@@ -13,6 +14,9 @@ from workloop.runner.workspace import discard_worktree
 
 def checked_merge(repository: Repository, order: LandingOrder, sha: str, tip: str, guards: Guards) -> Landing | str:
     """Merge a commit into a tip and ask the guards; returns the merge, or how the landing ended without one."""
+    held = withheld(repository, sha, tip)
+    if held is not None:
+        return held
     with merge_tree(repository, order, tip) as tree:
         merged = merge_into(tree.path, sha, f"Land {order.title}\n\nItem {order.item_id}, verified at {sha}.")
         if merged.sha is None:
@@ -27,6 +31,12 @@ def checked_merge(repository: Repository, order: LandingOrder, sha: str, tip: st
         merge_sha=merged.sha,
         reason=verdict.reason,
     )
+
+
+def withheld(repository: Repository, sha: str, tip: str) -> Landing | None:
+    """Return how a landing ends whose commits would publish secrets or huge files; None when they may leave."""
+    found = leaks(repository, sha, tip)
+    return Landing(outcome=LandingOutcome.WITHHELD, sha=sha, tip_before=tip, files=shown(found)) if found else None
 
 
 @contextmanager

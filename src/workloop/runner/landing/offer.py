@@ -6,7 +6,7 @@ from workloop.domain.pullrequest import PrWord, PullRequest, judge_pull_request
 from workloop.runner.delivery import Delivery, DeliveryOrder, DeliveryWord, push_result
 from workloop.runner.git import ANY_FAILURE, git
 from workloop.runner.gitfacts import commit_of, is_ancestor, tree_of
-from workloop.runner.landing.merging import checked_merge
+from workloop.runner.landing.merging import checked_merge, withheld
 from workloop.runner.landing.order import Guards, Landing, LandingOrder, LandingOutcome
 from workloop.runner.landing.pulls import PullRequests
 from workloop.runner.landing.push import catch_up, unpublished
@@ -84,6 +84,9 @@ class Offer:
 
     def deliver(self, pr: PullRequest) -> Landing:
         """Bring an open pull request to the verified commit; what others pushed onto its branch stays."""
+        held = withheld(self.remote.repository, self.sha, self.tip)
+        if held is not None:
+            return replace(held, url=pr.url)
         delivery = self.push()
         if delivery.word is not DeliveryWord.DELIVERED:
             return self.ended(UNDELIVERED[delivery.word], f"{pr.url}: {delivery.reason}", url=pr.url)

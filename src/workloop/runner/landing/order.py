@@ -34,6 +34,7 @@ class LandingOutcome(StrEnum):
     CLAIM_LOST = "claim_lost"
     PUSH_REFUSED = "push_refused"
     UNPUSHED_BASE = "unpushed_base"
+    WITHHELD = "withheld"
     UNCONFIRMED = "unconfirmed"
     PR_WAITS = "pr_waits"
     PR_RED = "pr_red"
