@@ -268,6 +268,36 @@ def test_lane_that_cannot_be_made_ready_costs_no_attempt_and_is_asked_about(tmp_
         bench.close()
 
 
+def rests(bench: LoopBench, key: str) -> list[str]:
+    """Return the codes of what keeps an item, as far as they name the command that did not make the lane ready."""
+    said = "lane desk: prepare: it ended with 1"
+    return [one["code"] for one in bench.client.call("why", {"key": key})["reasons"] if said in one["message"]]
+
+
+def test_good_cleaning_does_not_forget_that_the_lane_could_not_be_made_ready(tmp_path: Path) -> None:
+    """It rests between the tries, which no other item cuts short, and then a person is asked."""
+    ready = tmp_path / "ready"
+    desk = Desk(tmp_path, more="tries = 3")
+    desk.commands |= {"prepare": ["sh", "-c", f"echo no display; test -e {ready}"], "health": ["true"]}
+    bench = desk.open()
+    try:
+        bench.rules(rule("*", *honest()))
+        with_lane(bench, "a", priority=1)
+        with_lane(bench, "b", priority=500)
+        loop = bench.start()
+        bench.wait_until(lambda: all("LANE" in rests(bench, key) for key in ("a", "b")))
+        bench.wait_until(lambda: bench.state("a") == "deferred")
+        failures = [told["failures"] for told in loop.named("lane") if "failures" in told]
+        assert (failures, bench.ends("a"), bench.ends("b")) == ([1, 2, 3], ["infra", "infra", "parked"], [])
+        ready.touch()
+        bench.client.call("answer", {"key": "a", "text": "there is a display now"})
+        bench.wait_until(lambda: bench.state("a") == bench.state("b") == "succeeded")
+        loop.send(signal.SIGINT)
+        assert loop.end()[0] == 0
+    finally:
+        bench.close()
+
+
 def test_session_cannot_speak_for_the_loop_in_its_lane(bench: LoopBench) -> None:
     mark = "host:nobody"
     bench.rules(

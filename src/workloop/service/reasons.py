@@ -6,12 +6,13 @@ from workloop.domain.campaign import Campaign, CampaignState, paused
 from workloop.domain.clock import to_text
 from workloop.domain.grants import Actor
 from workloop.domain.item import Item, State
-from workloop.domain.lane import LaneState
+from workloop.domain.lane import Lane, LaneState
 from workloop.domain.lease import effective_state, expired
 from workloop.domain.rank import wait_bound_us
 from workloop.service.call import Queue, contract_of, require_campaign
 from workloop.service.follow_ups import open_follow_ups
 from workloop.service.insights import addressed, key_of, lane_note
+from workloop.service.unlanded import waits_to_land
 from workloop.store.port import Reading
 
 Reason = dict[str, str]
@@ -23,7 +24,7 @@ def why(queue: Queue, actor: Actor, key: str) -> dict[str, Any]:
         campaign = require_campaign(tx, queue.slug)
         item = addressed(tx, campaign, actor, key)
         state = effective_state(item, tx.now)
-        reasons = [*explain(tx, item)]
+        reasons = [to_land(item, campaign)] if waits_to_land(tx, campaign, item) else [*explain(tx, item)]
         if state is State.PENDING:
             reasons += campaign_reasons(tx, item, queue.slug)
         return {
@@ -47,6 +48,16 @@ def ready(item: Item, step_us: int) -> Reason:
         f"ready since {to_text(item.ready_at)} at priority {item.priority}; "
         f"items that arrive more than {hours:.1f} hours later cannot pass it",
         "workloop run, or claim it by its key",
+    )
+
+
+def to_land(item: Item, campaign: Campaign) -> Reason:
+    """Say that a result is verified and not yet where it belongs."""
+    return reason(
+        "TO_LAND",
+        f"succeeded, and waits to land ({campaign.settings.landing}): {item.candidate_sha}",
+        "a running loop lands it, and tries again when it could not; workloop why on the loop's machine says what held "
+        "it up: commit or stash what is uncommitted in the checkout, or see to what the remote said",
     )
 
 
@@ -161,10 +172,25 @@ def lane_reasons(tx: Reading, campaign: Campaign, item: Item) -> list[Reason]:
     """Return what keeps the lane from an item that asks for one."""
     wanted = contract_of(tx, item).lane if campaign.settings.lanes else None
     lane = tx.lane_get(campaign.id, wanted) if wanted is not None else None
-    if lane is None or lane.state is LaneState.FREE:
+    if lane is None:
         return []
+    if lane.state is LaneState.FREE:
+        return lane_rest(tx, lane)
     unblock = "wait for its owner" if lane.state is LaneState.HELD else "its loop cleans it, or lane_clean does"
     return [reason("LANE", lane_note(tx, campaign, lane.name), unblock)]
+
+
+def lane_rest(tx: Reading, lane: Lane) -> list[Reason]:
+    """Say of a free lane that it could not be made ready for its last owner, while that one is held back for it."""
+    grant = tx.grant_get(lane.campaign_id, lane.name, lane.grant)
+    owner = tx.item_get(grant.item_id) if grant is not None else None
+    if owner is None or owner.state is not State.PENDING or owner.wake_at is None or owner.wake_at <= tx.now:
+        return []
+    words = last_words(tx, owner)
+    if f"lane {lane.name}: " not in words:
+        return []
+    said = f"lane {lane.name} rests until {to_text(owner.wake_at)}; it was given to {owner.key}: {words}"
+    return [reason("LANE", said, "its loop tries again by itself; mend what its command says")]
 
 
 def last_words(tx: Reading, item: Item) -> str:

@@ -12,7 +12,7 @@ from workloop.domain.ids import Fence, ItemId, id_number
 from workloop.driver.attempt.concluding import park_root, release_infra
 from workloop.driver.attempt.holding import Lease
 from workloop.driver.attempt.insisting import insist, settled
-from workloop.driver.lanes.lanes import Guest, Lanes, evidence_of
+from workloop.driver.lanes.lanes import Guest, Lanes
 from workloop.driver.project import Project
 from workloop.driver.seam import run_sync
 from workloop.runner.sandbox.rooms import Rooms
@@ -59,7 +59,7 @@ async def made_ready(project: Project, lanes: Lanes, lease: Lease, guest: Guest,
         if isinstance(failed, Conflict):
             await insist(project, lease, give_back, project, lease, str(failed), None)
             return False
-        lanes.failed(name, str(failed), evidence_of(failed))
+        lanes.failed(lanes.unready, name, failed)
         await insist(project, lease, concluded, project, lanes, lease, name)
         return False
     return True
@@ -67,7 +67,7 @@ async def made_ready(project: Project, lanes: Lanes, lease: Lease, guest: Guest,
 
 def concluded(project: Project, lanes: Lanes, lease: Lease, name: str) -> None:
     """Give a claim back for a while; when the lane's tries are used up, park its item with the question."""
-    trouble = lanes.troubles[name]
+    trouble = lanes.unready[name]
     if not trouble.spent or trouble.question is not None:
         give_back(project, lease, trouble.why, Instant(project.now() + trouble.wait_us))
         return

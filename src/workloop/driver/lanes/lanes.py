@@ -49,7 +49,8 @@ class Lanes:
     """What is known of the lanes while the loop runs; every call but the properties blocks.
 
     `stays` are the grants that are made use of now, by lane: what they leave is seen to when they end. `dirty` are the
-    lanes that were found dirty at the last look and are this loop's to clean.
+    lanes that were found dirty at the last look and are this loop's to clean. A lane's `troubles` end when it comes
+    clean, and its trouble in `unready` when it was made ready, for the one says nothing about the other.
     """
 
     queue: Queue
@@ -62,10 +63,12 @@ class Lanes:
     stays: dict[str, Stay | None] = field(default_factory=dict[str, "Stay | None"])
     dirty: list[str] = field(default_factory=list[str])
     troubles: dict[str, Trouble] = field(default_factory=dict[str, Trouble])
+    unready: dict[str, Trouble] = field(default_factory=dict[str, Trouble])
     unknown: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
         self.troubles = {name: Trouble(tries=lane.tries) for name, lane in self.configs.items()}
+        self.unready = {name: Trouble(tries=lane.tries) for name, lane in self.configs.items()}
 
     @property
     def mark(self) -> str:
@@ -75,8 +78,9 @@ class Lanes:
     @property
     def keeper(self) -> LaneKeeper:
         """Return what a claim is told of the lanes."""
-        shut = frozenset(name for name, trouble in self.troubles.items() if trouble.spent)
-        return LaneKeeper(mark=self.mark, names=frozenset(self.configs), shut=shut)
+        now = self.clock.now()
+        shut = [name for name in self.configs if self.troubles[name].spent or not self.unready[name].due(now)]
+        return LaneKeeper(mark=self.mark, names=frozenset(self.configs), shut=frozenset(shut))
 
     def due(self) -> list[str]:
         """Return the lanes that are to be cleaned now."""
@@ -137,6 +141,7 @@ class Lanes:
         end = self.machine.healthy(lane, variables, stay.service, stopped)
         if end.problem:
             raise unready(lane, "health" if lane.health else "start", end.problem, end.tail)
+        self.unready[name].over()
         self.tell("lane", {"lane": name, "key": guest.key, "grant": grant, "state": "ready"})
         return variables
 
@@ -187,15 +192,15 @@ class Lanes:
         try:
             self.clean_now(self.configs[name])
         except (Fault, Refusal, OSError) as failed:
-            self.failed(name, str(failed), evidence_of(failed))
+            self.failed(self.troubles, name, failed)
             return
         self.troubles[name].over()
         self.dirty = [other for other in self.dirty if other != name]
 
-    def failed(self, name: str, why: str, evidence: str) -> None:
-        """Count a failure of a lane, and tell it."""
-        trouble = self.troubles[name]
-        trouble.failed(why, evidence, self.clock.now())
+    def failed(self, of: Mapping[str, Trouble], name: str, failure: Exception) -> None:
+        """Count a failure of a lane among its `troubles` or those of making it ready, and tell it."""
+        trouble, why = of[name], str(failure)
+        trouble.failed(why, evidence_of(failure), self.clock.now())
         self.tell("lane", {"lane": name, "error": why, "failures": trouble.failures})
 
     def clean_now(self, lane: LaneConfig) -> None:

@@ -4,7 +4,7 @@ from anyio.abc import TaskGroup
 
 from workloop.domain.errors import Refusal
 from workloop.driver.lanes.lanes import Lanes
-from workloop.driver.lanes.trouble import beginning
+from workloop.driver.lanes.trouble import Trouble, beginning
 from workloop.driver.project import Project
 from workloop.driver.seam import run_sync
 from workloop.driver.turn.desk import Desk
@@ -23,12 +23,12 @@ async def keep_lanes(desk: Desk, site: Site, tasks: TaskGroup) -> None:
     for name in lanes.due():
         lanes.stays[name] = None
         tasks.start_soon(clean, desk, lanes, name)
-    for name, trouble in lanes.troubles.items():
+    for name, trouble in (*lanes.troubles.items(), *lanes.unready.items()):
         if trouble.question is not None and await is_answered(site, trouble.question):
             trouble.over()
             desk.parts.tell("lane", {"lane": name, "state": "mended", "detail": "a person answered"})
         elif trouble.spent and trouble.question is None:
-            await ask(desk, site, lanes, name)
+            await ask(desk, site, trouble, name)
 
 
 async def clean(desk: Desk, lanes: Lanes, name: str) -> None:
@@ -40,10 +40,9 @@ async def clean(desk: Desk, lanes: Lanes, name: str) -> None:
         desk.nudge()
 
 
-async def ask(desk: Desk, site: Site, lanes: Lanes, name: str) -> None:
+async def ask(desk: Desk, site: Site, trouble: Trouble, name: str) -> None:
     """Ask a person about a lane, at an item that waits for it; while none does, nobody needs to be asked."""
     assert site.project is not None
-    trouble = lanes.troubles[name]
     trouble.question = await run_sync(open_question, site.project, name)
     if trouble.question is not None:
         return
