@@ -20,7 +20,7 @@ def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AgentStage
     mark = tmp_path / "marks" / "up"
     sleeps = f"echo half > half.txt; touch {mark}; python3 -c 'import time; time.sleep(271)'"
     parts = {"slow work 1": [shell(sleeps, "wait")], "slow work 2": going_on(1, HONEST)}
-    made = AgentStage(tmp_path, [agent], parts)
+    made = AgentStage(tmp_path, [agent], parts, {agent: {"writable": [str(mark.parent)]}})
     yield made
     made.close()
 
