@@ -88,7 +88,7 @@ def test_codex_exec_has_the_token_in_one_variable_that_its_tools_do_not_get(tmp_
     assert not launch.interactive
     assert not [text for text in launch.argv if ENDPOINT.token in text]
     assert [given["mcp_servers.workloop"]["bearer_token_env_var"]] == holders
-    assert given["shell_environment_policy.exclude"] == holders
+    assert given["shell_environment_policy.exclude"] == [*holders, "WORKLOOP_METER_KEY"]
 
 
 @pytest.mark.parametrize("mode", MODES)
