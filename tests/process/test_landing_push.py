@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from remote_bench import ITEM, RemoteBench, green
 
+from remote_bench import ITEM, RemoteBench, green
 from workloop.domain.errors import Refusal
 from workloop.runner.gitfacts import is_ancestor
 from workloop.runner.landing import GuardVerdict, LandingOutcome
