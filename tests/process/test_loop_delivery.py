@@ -150,6 +150,29 @@ def test_a_branch_that_moved_and_stayed_green_is_said_to_be_still_green(bench: R
     assert len(runs.read_text().splitlines()) == before + 1
 
 
+@pytest.mark.parametrize("guards", [[SUITE], []])
+def test_what_the_branch_no_longer_contains_is_not_said_to_have_landed(
+    bench: RemoteLoop, guards: list[dict[str, str]]
+) -> None:
+    """E19: the remote's branch was set back below a result; no guard that passes there makes it green."""
+    bench.rules(rule("a", *honest()))
+    bench.add("a", guards=guards)
+    before = bench.origin.git("rev-parse", "main")
+    assert bench.run("--once")[0] == 0
+    merge = bench.origin.git("rev-parse", "main")
+    bench.origin.git("update-ref", "refs/heads/main", before)
+    for _ in range(2):
+        _, _, loop = bench.run("--once")
+    found = {row["fact"]: row for row in bench.show("a")["delivery"]}
+    assert (found["landed"]["known"], found["still_green"]["known"]) == ("no", "unknown")
+    assert found["landed"]["ref"] == f"{before}: no longer contained in main"
+    assert (bench.facts("a").count("landing_refused"), bench.facts("a").count("still_green")) == (1, 0)
+    bench.origin.git("update-ref", "refs/heads/main", merge)
+    _, _, loop = bench.run("--once")
+    assert loop.wait_for("watch", key="a", contained=True)["tip"] == merge
+    assert bench.delivered("a")["landed"] == "yes"
+
+
 def test_a_remote_that_is_away_is_told_and_tried_again(bench: RemoteLoop) -> None:
     """E15: what cannot be asked is unknown, and nothing is lost meanwhile."""
     bench.rules(rule("a", *honest()))

@@ -13,6 +13,7 @@ from workloop.domain.question import Fact, FactKind
 from workloop.domain.verdict import Outcome, Verdict
 
 MENDED_MAX = 3
+GONE = "it had landed, and the branch no longer contains it"
 AFTER = "\n\nThis is the item whose work they guard:\n\n"
 
 
@@ -102,7 +103,8 @@ def landed(record: Record) -> Statement:
     fact = record.newest(FactKind.LANDED, FactKind.LANDING_REFUSED)
     if fact is not None:
         yes = fact.kind is FactKind.LANDED
-        return stated(name, Known.YES if yes else Known.NO, fact, "" if yes else "it was refused for good")
+        gone = GONE if record.newest(FactKind.LANDED) is not None else "it was refused for good"
+        return stated(name, Known.YES if yes else Known.NO, fact, "" if yes else gone)
     if record.landing is Landing.NONE:
         return unknown(name, "landing is none: whoever merges it does so unseen")
     if record.item.state is not State.SUCCEEDED:
@@ -115,6 +117,8 @@ def still_green(record: Record) -> Statement:
     name = FactKind.STILL_GREEN.value
     if record.newest(FactKind.LANDED) is None:
         return unknown(name, "it has not landed")
+    if landed(record).known is not Known.YES:
+        return unknown(name, GONE)
     fact = record.newest(FactKind.STILL_GREEN, FactKind.RED_AFTER_LANDING)
     if fact is None:
         guarded = any(check.kind is CheckKind.GUARDS for check in record.contract.checks)

@@ -201,6 +201,10 @@ class Workshop(Protocol):
         """Return where the branch that work lands on is now: the remote's where work lands there, freshly fetched."""
         ...
 
+    def missing(self, tip: str, commits: tuple[str, ...]) -> str:
+        """Say that a tip of the branch that work lands on contains none of the commits; nothing when it has one."""
+        ...
+
     def recheck(self, order: CheckOrder, base: str, stop: threading.Event) -> tuple[CheckResult, ...]:
         """Run checks on a commit of the branch that work lands on, against one that was green there."""
         ...

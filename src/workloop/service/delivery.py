@@ -30,6 +30,7 @@ class Landed:
     landed: Fact
     looked: Fact
     green: str
+    gone: bool = False
 
     def said(self, tip: str) -> bool:
         """Tell whether something was said of this tip already."""
@@ -46,7 +47,7 @@ class RedAnswer(TypedDict):
 
 
 def landed_since(tx: Reading, campaign_id: CampaignId, since: Instant) -> list[Landed]:
-    """Return the results that landed after an instant and have guards, oldest first."""
+    """Return the results that landed after an instant, oldest first."""
     found: list[Landed] = []
     page = tx.items_list(campaign_id, (State.SUCCEEDED,), None, PAGE)
     while page:
@@ -56,7 +57,7 @@ def landed_since(tx: Reading, campaign_id: CampaignId, since: Instant) -> list[L
 
 
 def landed_one(tx: Reading, item: Item, since: Instant) -> Landed | None:
-    """Return one result if it landed after an instant and has guards."""
+    """Return one result if it landed after an instant."""
     if item.role is not Role.WORK:
         return None
     facts = tx.facts_of(item.id)
@@ -64,11 +65,24 @@ def landed_one(tx: Reading, item: Item, since: Instant) -> Landed | None:
     if landing is None or landing.at < since:
         return None
     guards = tuple(check for check in contract_of(tx, item).checks if check.kind is CheckKind.GUARDS)
-    if not guards:
-        return None
     looks = [landing, *(fact for fact in facts if fact.kind in LOOKS)]
     green = [fact.ref for fact in looks if fact.kind is not FactKind.RED_AFTER_LANDING]
-    return Landed(item=item, guards=guards, landed=landing, looked=looks[-1], green=green[-1])
+    return Landed(item=item, guards=guards, landed=landing, looked=looks[-1], green=green[-1], gone=is_gone(facts))
+
+
+def report_contained(call: Call, key: str, tip: str, missing: str) -> RedAnswer:
+    """State that the branch lost a result that had landed, and why, or has it back; each change is stated once."""
+    item = require_landed(call, key)
+    if is_gone(call.tx.facts_of(item.id)) is not bool(missing):
+        kind = FactKind.LANDING_REFUSED if missing else FactKind.LANDED
+        state_fact(call, item, kind, f"{tip}: {missing}" if missing else tip)
+    return {"key": item.key, "repair": None, "made": False, "reason": missing}
+
+
+def is_gone(facts: Sequence[Fact]) -> bool:
+    """Tell whether a result that had landed was last seen missing from the branch."""
+    landings = [fact.kind for fact in facts if fact.kind in (FactKind.LANDED, FactKind.LANDING_REFUSED)]
+    return FactKind.LANDED in landings and landings[-1] is FactKind.LANDING_REFUSED
 
 
 def report_green(call: Call, key: str, tip: str) -> RedAnswer:

@@ -14,7 +14,7 @@ from workloop.domain.ids import id_text
 from workloop.driver.project import Project
 from workloop.driver.workshop import CheckOrder
 from workloop.service.call import require_campaign
-from workloop.service.delivery import Landed, landed_since, repair_for, report_green, report_red
+from workloop.service.delivery import Landed, landed_since, repair_for, report_contained, report_green, report_red
 from workloop.service.perform import run_as_host
 
 RED_NOW = (CheckOutcome.FAILED, CheckOutcome.PASSED)
@@ -81,7 +81,8 @@ class GreenWatch:
         if not landed:
             return
         tip = project.workshop.arrived(way)
-        unsaid = [one for one in landed if not one.said(tip)]
+        landed = [one for one in landed if self.contained(one, tip)]
+        unsaid = [one for one in landed if one.guards and not one.said(tip)]
         if not unsaid:
             return
         seen = self.run(unsaid, tip, now)
@@ -92,6 +93,17 @@ class GreenWatch:
                 self.report_green(one, tip)
         if seen.red:
             self.report_red(landed, unsaid, seen.red, tip)
+
+    def contained(self, one: Landed, tip: str) -> bool:
+        """Look whether the tip still contains a result, and state it when that changed."""
+        project, key = self.project, one.item.key
+        missing = project.workshop.missing(tip, (one.landed.ref, one.item.candidate_sha or ""))
+        if one.gone is not bool(missing):
+            run_as_host(
+                project.queue, project.host, "watch", lambda call: dict(report_contained(call, key, tip, missing))
+            )
+            project.tell("watch", {"key": key, "tip": tip, "contained": not missing, "reason": missing})
+        return not missing
 
     def run(self, unsaid: Sequence[Landed], tip: str, now: Instant) -> Seen:
         """Run each guard once on the tip, against the newest commit at which it was known to be green."""
