@@ -112,3 +112,12 @@ def test_a_forecast_is_drawn_from_what_finished_items_cost(project: Project, jou
     roles = {(row["role"], row["harness"]): row["sessions"] for row in found["per_session"]}
     assert roles == {("work", "claude"): 1, ("work", "codex"): 2}
     assert "nine in ten" in project.run("--no-json", "simulate").out.lower()
+
+
+def test_costs_of_an_unknown_target_are_refused_with_the_known_ones(
+    project: Project, journal: SqliteJournal, target: str
+) -> None:
+    done = project.run("cost", "--target", "nosuch")
+    assert (done.code, done.problem["code"]) == (7, "TARGET_NOT_FOUND")
+    assert target in done.problem["suggested_fix"]
+    assert project.ask("cost", "--target", target)["total"]["sessions"] == 3

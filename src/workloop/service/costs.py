@@ -6,6 +6,7 @@ from typing import Any
 from workloop.domain.charge import Charge
 from workloop.domain.clock import Instant, to_text
 from workloop.domain.costing import FEW, By, Spread, Sum, forecast, per_root, per_session, sums, tokens_of
+from workloop.domain.errors import NotFound
 from workloop.domain.ids import ItemId
 from workloop.domain.item import TERMINAL, Item, Role, State
 from workloop.domain.units import MICROS, Unit
@@ -20,6 +21,7 @@ PAGE = 500
 
 def costs(journal: JournalReading, queues: Mapping[str, Queue], *, by: By, since: Instant, target: str = "") -> Answer:
     """Add up what sessions cost since then, and what each change that landed cost in the mean."""
+    require_target(target, journal, queues)
     charges = [one for one in journal.charges(since=since, limit=CHARGES_MOST) if target in ("", one.payer.target)]
     whole = next(iter(sums(charges, By.PROJECT).values()), Sum()) if target else total(charges)
     landed, verified = done(queues, whole.roots)
@@ -33,6 +35,14 @@ def costs(journal: JournalReading, queues: Mapping[str, Queue], *, by: By, since
         "usd_per_landed": each(whole.spent.cost_micros, landed),
         "usd_per_verified": each(whole.spent.cost_micros, verified),
     }
+
+
+def require_target(name: str, journal: JournalReading | None, queues: Mapping[str, Queue]) -> None:
+    """Raise NotFound for a target that neither the settings nor the journal know."""
+    known = {*queues, *(row.name for row in journal.targets())} if journal is not None else set(queues)
+    if name and name not in known:
+        hint = f"targets: {', '.join(sorted(known))}"
+        raise NotFound("TARGET_NOT_FOUND", f"the loop knows no target {name!r}", hint=hint)
 
 
 def total(charges: Iterable[Charge]) -> Sum:
@@ -80,6 +90,7 @@ def done(queues: Mapping[str, Queue], roots: Iterable[tuple[str, str]]) -> tuple
 
 def simulated(journal: JournalReading | None, queues: Mapping[str, Queue], *, target: str = "") -> Answer:
     """Say what the items that are still open may cost, by what finished ones did, and out of how many that is told."""
+    require_target(target, journal, queues)
     charges = journal.charges(since=Instant(0), limit=CHARGES_MOST) if journal is not None else []
     over: set[tuple[str, str]] = set()
     waiting = 0

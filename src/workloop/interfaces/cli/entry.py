@@ -1,10 +1,11 @@
 """How one call of the command runs to its exit code, whatever happens on the way."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
 
-from workloop.domain.errors import BadRequest, WorkloopError
+from workloop.domain.errors import BadRequest, StoreUnavailable, WorkloopError
 from workloop.interfaces.cli import exits, render
 from workloop.interfaces.cli.invocation import COMPLETE_VARIABLE, invocation_of
 from workloop.interfaces.cli.plain import read_line
@@ -39,15 +40,25 @@ def guarded(words: Sequence[str], surfaces: Surfaces) -> int:
     except (UnicodeError, OSError) as error:
         if isinstance(error, BrokenPipeError):
             raise
-        refused = BadRequest("FILE_UNREADABLE", told(error), hint="check the path, its mode and its encoding")
+        refused = refusal_of(error)
         render.failure(refused, as_json=wants_json(words))
         return exits.exit_code(refused)
+
+
+def refusal_of(error: UnicodeError | OSError) -> WorkloopError:
+    """Say what a failed file means: a full disk is nobody's mistake on the command line, and passes."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        where = error.filename or "the disk that holds the state folder"
+        return StoreUnavailable("DISK_FULL", told(error), hint=f"free space on {where}")
+    return BadRequest("FILE_UNREADABLE", told(error), hint="check the path, its mode and its encoding")
 
 
 def told(error: UnicodeError | OSError) -> str:
     """Say what could not be read, without the numbers of the operating system."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror.lower()}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
     return str(error)
 
 

@@ -1,5 +1,8 @@
 """How a person lets work go on: a campaign, one target, an agent account whose remedy was applied, or a halted loop."""
 
+from pathlib import Path
+
+from workloop.domain.errors import BadRequest, NotFound
 from workloop.interfaces.cli import acting, exits, render
 from workloop.interfaces.cli.invocation import Invocation
 from workloop.interfaces.cli.spelling import Given, Option
@@ -27,6 +30,8 @@ def run(invocation: Invocation, given: Given) -> int:
     from workloop.driver.switches import lift_halt, order_open, order_resume
 
     folder = invocation.orders()
+    if "agent" in chosen:
+        require_agent(invocation, folder, chosen["agent"])
     answer: dict[str, object] = {}
     if "target" in chosen:
         answer |= {"target": chosen["target"], "was_paused": order_resume(folder, chosen["target"])}
@@ -37,3 +42,17 @@ def run(invocation: Invocation, given: Given) -> int:
         answer["was_halted"] = lift_halt(folder)
     render.answer(invocation, "resume", answer)
     return exits.OK
+
+
+def require_agent(invocation: Invocation, folder: Path, name: str) -> None:
+    """Raise NotFound for an agent that neither the settings nor the loop's journal knows; then nothing is written."""
+    from workloop.wiring.agents import agents_known
+
+    try:
+        settings = invocation.settings(whole=True)
+    except BadRequest:
+        settings = None
+    known = agents_known(settings, folder)
+    if name not in known:
+        hint = f"agents: {', '.join(known) or 'none'}"
+        raise NotFound("AGENT_NOT_FOUND", f"the loop knows no agent {name!r}", hint=hint)
