@@ -256,9 +256,12 @@ def why_target(journal: JournalReading, name: str) -> Answer:
     }
 
 
-def about_item(journal: JournalReading, key: str) -> Answer | None:
-    """Return the loop's last word about an item: a decision of its own, or the last that started something for it."""
-    own = journal.decision_last(Subject(kind=SubjectKind.ITEM, name=key))
+def about_item(journal: JournalReading, key: str, *, target: str = "", waits: bool = True) -> Answer | None:
+    """Return the loop's last word about an item: why it waits, if it does, or the last that started something for it.
+
+    A decision of its own says why it waits, so it is over when the item does not wait any more.
+    """
+    own = journal.decision_last(Subject(kind=SubjectKind.ITEM, name=key, target=target)) if waits else None
     started = journal.decisions_on_item(key, 1)
     found = max((row for row in (own, *started) if row is not None), key=lambda row: row.last_at, default=None)
     sessions = journal.sessions(item_key=key, limit=1)

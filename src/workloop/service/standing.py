@@ -11,6 +11,7 @@ from workloop.domain.lease import effective_state
 from workloop.service.call import Queue, require_campaign
 from workloop.service.insights import LIST_ROWS, Answer, key_of, next_instants
 from workloop.service.reasons import why_failed
+from workloop.service.unlanded import count_to_land
 from workloop.store.port import Reading
 
 EXPIRED_COUNTED_MAX = 1000
@@ -50,6 +51,7 @@ def status(queue: Queue) -> Answer:
                 {"key": key_of(tx, question.item_id), "asks": question.asks, "since": to_text(question.raised_at)}
                 for question in questions[:LIST_ROWS]
             ],
+            "to_land": count_to_land(tx, campaign),
             "lanes": [{"lane": lane.name, "state": lane.state.value} for lane in tx.lanes(campaign.id)],
             "next_wake": to_text(min(instants)) if instants else None,
             "version": tx.event_newest(),

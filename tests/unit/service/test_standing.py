@@ -1,6 +1,7 @@
 """What a person reads in the morning: which work is done, which failed and why, what waits behind it."""
 
-from queue_bench import Answer, Bench
+from queue_bench import Answer, Bench, sha
+from workloop.domain.campaign import Landing
 
 DETAIL: Answer = {"failed": "the build", "cause": "a typo", "next_action": "fix the typo"}
 
@@ -88,3 +89,16 @@ def test_why_of_what_a_loop_holds_says_how_it_comes_back_when_the_loop_has_died(
     bench.add("x")
     bench.claim("x", "loop@here/1")
     assert "workloop run" in bench.do("why", key="x")["reasons"][0]["unblock"]
+
+
+def test_a_verified_result_that_has_not_landed_is_not_at_its_end(bench: Bench) -> None:
+    """Succeeded is about the verdict; where a campaign lands results, one that has not landed still waits."""
+    bench.add("plain", verification="none")
+    bench.finish(bench.claim("plain"), 1)
+    assert (bench.do("why", key="plain")["reasons"][0]["code"], bench.do("status")["to_land"]) == ("SUCCEEDED", 0)
+    bench.change_settings(landing=Landing.PUSH)
+    (reason,) = bench.do("why", key="plain")["reasons"]
+    assert (reason["code"], bench.do("status")["to_land"]) == ("TO_LAND", 1)
+    assert "waits to land (push)" in reason["message"]
+    bench.fact("plain", "landed", sha(2))
+    assert (bench.do("why", key="plain")["reasons"][0]["code"], bench.do("status")["to_land"]) == ("SUCCEEDED", 0)

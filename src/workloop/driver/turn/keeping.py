@@ -79,6 +79,7 @@ async def land(desk: Desk, site: Site) -> None:
             await run_sync(site.watch.look)
     finally:
         site.landing = False
+        desk.book.landings(site.name, site.landings.take_news())
     pause = min(LAND_AGAIN_SECONDS, desk.parts.options.idle_poll_seconds)
     site.land_again_at = float("-inf") if settled else anyio.current_time() + pause
     desk.nudge()

@@ -7,20 +7,18 @@ from typing import Final, NamedTuple
 from workloop.domain.checks import CheckKind
 from workloop.domain.clock import Instant, seconds_us
 from workloop.domain.errors import WorkloopError
-from workloop.domain.evidence import SHA
-from workloop.domain.ids import CampaignId, EventId, Fence, id_text
-from workloop.domain.item import Item, Role, State
+from workloop.domain.ids import EventId, Fence, id_text
+from workloop.domain.item import State
 from workloop.domain.question import FactKind
 from workloop.driver.project import Project
 from workloop.driver.workshop import Landed, LandingWord, LandOrder
 from workloop.service.call import contract_of, require_campaign, require_item
 from workloop.service.closing import record_fact
 from workloop.service.perform import run_as_host
-from workloop.store.port import Reading
+from workloop.service.unlanded import not_landed, to_land
 
 PAGE = 500
 SUCCEEDED = State.SUCCEEDED.value
-SETTLED_FACTS = frozenset({FactKind.LANDED, FactKind.LANDING_REFUSED})
 FAILED: Final = "failed"
 UNCLEAR: Final = "guards_unclear"
 UNCLEAR_MAX = 5
@@ -39,12 +37,22 @@ class Rest(NamedTuple):
     until: Instant
 
 
+class Waits(NamedTuple):
+    """What came of the last try of a result that still waits to land, and when the next is due, where that is known."""
+
+    key: str
+    outcome: str
+    reason: str
+    again: Instant | None
+
+
 @dataclass(slots=True, kw_only=True)
 class Landings:
     """What still has to land, oldest first; kept by one thread at a time.
 
     `seen` is the newest event looked at, so that what anybody verified is found; `told` keeps a refusal that stands
     from being told again and again, `rests` holds back what was tried and is not over soon.
+    `news` is what people may know of what waits, until it is taken, and `noted` what they were told last.
     """
 
     project: Project
@@ -52,6 +60,8 @@ class Landings:
     seen: EventId | None = None
     told: dict[str, str] = field(default_factory=dict[str, str])
     rests: dict[str, Rest] = field(default_factory=dict[str, Rest])
+    news: dict[str, Waits] = field(default_factory=dict[str, Waits])
+    noted: dict[str, Waits] = field(default_factory=dict[str, Waits])
     submitted: set[str] = field(default_factory=set[str])
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -99,6 +109,7 @@ class Landings:
             if not self.stop.is_set():
                 self.tell(key, FAILED, str(failed))
                 self.rest(key, FAILED)
+                self.note(key, FAILED, str(failed))
             return False
 
     def land(self, key: str) -> bool:
@@ -114,7 +125,22 @@ class Landings:
             refusal = f"{landing.outcome}, {UNCLEAR_MAX} times in a row: {landing.reason}"
             state(self.project, key, FactKind.LANDING_REFUSED, refusal)
             return True
-        return state_outcome(self.project, key, landing)
+        settled = state_outcome(self.project, key, landing)
+        if not settled:
+            self.note(key, landing.outcome, landing.reason)
+        return settled
+
+    def note(self, key: str, outcome: str, reason: str) -> None:
+        """Keep why a result waits and when it is tried again, unless that was noted already."""
+        until = self.rests[key].until
+        waits = Waits(key, outcome, reason, until if until > self.project.now() else None)
+        if self.noted.get(key) != waits:
+            self.noted[key] = self.news[key] = waits
+
+    def take_news(self) -> list[Waits]:
+        """Return what was noted since the last time."""
+        taken, self.news = self.news, {}
+        return list(taken.values())
 
     def rest(self, key: str, outcome: str) -> int:
         """Note how a try ended and when the next one is due; returns how often in a row it ended like this."""
@@ -134,23 +160,6 @@ class Landings:
         if self.told.get(key) != said:
             self.told[key] = said
             self.project.tell("landing", {"key": key, "outcome": outcome, "reason": reason})
-
-
-def not_landed(tx: Reading, campaign_id: CampaignId) -> list[str]:
-    """Return the keys of results that succeeded and have not been landed or refused, oldest first."""
-    found: list[str] = []
-    page = tx.items_list(campaign_id, (State.SUCCEEDED,), None, PAGE)
-    while page:
-        found += [item.key for item in page if to_land(tx, item)]
-        page = tx.items_list(campaign_id, (State.SUCCEEDED,), page[-1].id, PAGE)
-    return found
-
-
-def to_land(tx: Reading, item: Item) -> bool:
-    """Tell whether an item is a commit that still has to land."""
-    if item.role is not Role.WORK or item.candidate_sha is None or not SHA.fullmatch(item.candidate_sha):
-        return False
-    return not any(fact.kind in SETTLED_FACTS for fact in tx.facts_of(item.id))
 
 
 def land_item(project: Project, key: str, stop: threading.Event) -> Landed | None:

@@ -14,6 +14,7 @@ from workloop.driver.project import Tell
 from workloop.driver.scheduling import scheduler
 from workloop.driver.scheduling.blocks import gate_name
 from workloop.driver.seam import run_sync
+from workloop.driver.turn.landing import Waits
 from workloop.store.journal.port import Journal
 
 AGAIN_SECONDS = 1.0
@@ -81,6 +82,13 @@ class Logbook:
         at = self.clock.now()
         self.put(lambda: self.journal.decide(rows, at))
 
+    def landings(self, target: str, waiting: Sequence[Waits]) -> None:
+        """Keep why results wait to land."""
+        rows = [landing_row(target, waits) for waits in waiting]
+        at = self.clock.now()
+        if rows:
+            self.put(lambda: self.journal.decide(rows, at))
+
     def gates(self, gates: Sequence[Gate]) -> None:
         """Keep where gates stand."""
         kept = tuple(gates)
@@ -139,6 +147,27 @@ def target_row(reason: scheduler.Reason) -> Decision:
         message=reason.sentence + also,
         unblock=reason.unblock + (", and that alone is not enough" if reason.also else ""),
         wakes_at=reason.until,
+    )
+
+
+def landing_row(target: str, waits: Waits) -> Decision:
+    """Write why a result waits to land, and what a person may do about it."""
+    match waits.outcome:
+        case "checkout_dirty":
+            unblock = f"commit or stash in the checkout: {waits.reason}"
+        case "push_refused":
+            unblock = "see to what the remote and its hook said"
+        case "pr_waits":
+            unblock = "see to the pull request"
+        case _:
+            unblock = "see to what it says"
+    return Decision(
+        subject=Subject(kind=SubjectKind.ITEM, name=waits.key, target=target),
+        verb=Verb.WAIT,
+        code=waits.outcome,
+        message=f"waits to land: {waits.outcome.replace('_', ' ')}: {waits.reason}",
+        unblock=f"{unblock}; a running loop tries again",
+        wakes_at=waits.again,
     )
 
 

@@ -118,6 +118,7 @@ class Loop:
             try:
                 await run_sync(site.landings.collect)
                 await run_sync(site.landings.land_all)
+                self.desk.book.landings(site.name, site.landings.take_news())
             except StoreUnavailable as failed:
                 self.parts.tell("store", {"target": site.name, "error": str(failed)})
 

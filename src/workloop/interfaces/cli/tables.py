@@ -112,6 +112,7 @@ def status(facts: Facts) -> list[str]:
             "waiting": {"blocked": waiting["blocked"], "delayed": waiting["delayed"]},
             "slots": f"{facts['slots_free']} of {facts['slots']} free",
             "lanes": facts["lanes"],
+            "to_land": facts.get("to_land"),
             "next_wake": facts["next_wake"],
         }
     )
@@ -141,6 +142,7 @@ def looped(facts: Facts) -> list[str]:
         lines.append(f"what the loop did about it cannot be read: {one_line(loop['unknown'])}")
     if loop.get("decision"):
         lines.append(f"loop: {decided(loop['decision'])}")
+        lines += again(loop["decision"])
     if loop.get("session"):
         lines += session_lines(loop["session"])
     return lines
@@ -151,6 +153,12 @@ def decided(facts: Facts) -> str:
     often = f", {facts['times']} times since {facts['since']}" if facts["times"] > 1 else ""
     words = one_line(facts["message"] or facts["code"])
     return f"{facts['verb']} at {facts['last_at']}{often}: {words}"
+
+
+def again(facts: Facts) -> list[str]:
+    """Write what a person may do about what waits, and when it is tried again."""
+    lines = [f"  do: {one_line(facts['unblock'])}"] if facts["unblock"] else []
+    return lines + ([f"  again: {facts['wakes_at']}"] if facts["verb"] == "wait" and facts["wakes_at"] else [])
 
 
 def session_lines(facts: Facts) -> list[str]:

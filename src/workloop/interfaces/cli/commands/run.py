@@ -86,6 +86,8 @@ def words_about(settings: "Settings") -> str:
         return f"how the work stands cannot be read: {error.message}"
     work, asked = standing["work"], standing["questions"]
     parts = [f"{work.get('succeeded', 0)} of {sum(work.values())} done"]
+    if standing["to_land"]:
+        parts.append(f"{standing['to_land']} of them wait to land")
     if work.get("failed"):
         parts.append(f"{work['failed']} failed: {named(standing['failed'])}")
     if asked:

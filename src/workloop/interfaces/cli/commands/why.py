@@ -1,5 +1,6 @@
 """How people ask why: an item, a target or the loop itself stands where it stands."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from workloop.domain.errors import BadRequest, Fault, NotFound
@@ -38,7 +39,7 @@ def run(invocation: Invocation, given: Given) -> int:
         return exits.OK
     arguments = acting.arguments_of(invocation, VERB, rest)
     facts = acting.call(invocation.client(), VERB.action, arguments)
-    render.answer(invocation, "why", {**facts, **item_facts(invocation, str(facts["key"]))})
+    render.answer(invocation, "why", {**facts, **item_facts(invocation, facts)})
     return exits.OK
 
 
@@ -54,7 +55,7 @@ def loop_facts(invocation: Invocation, target: str) -> dict[str, Any]:
         return why_loop(journal, SystemClock().now(), alive=is_alive(runs[0] if runs else None))
 
 
-def item_facts(invocation: Invocation, key: str) -> dict[str, Any]:
+def item_facts(invocation: Invocation, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the loop's last word about an item; a journal that cannot be read takes nothing from the answer."""
     if is_remote(invocation):
         return {}
@@ -62,9 +63,16 @@ def item_facts(invocation: Invocation, key: str) -> dict[str, Any]:
 
     try:
         with journal_of(invocation) as journal:
-            found = about_item(journal, key)
+            waits = any(reason["code"] == "TO_LAND" for reason in facts["reasons"])
+            found = about_item(journal, str(facts["key"]), target=target_of(invocation), waits=waits)
     except NotFound:
         return {}
     except Fault as broken:
         return {"loop": {"unknown": str(broken)}}
     return {"loop": found} if found is not None else {}
+
+
+def target_of(invocation: Invocation) -> str:
+    """Return the name under which the loop knows the project that was asked."""
+    settings = invocation.settings()
+    return next((one.name for one in settings.targets if one.place == settings.place), "")
