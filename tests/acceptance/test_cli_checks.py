@@ -74,6 +74,29 @@ def test_a_guard_is_shown_red_by_spoiling_the_base_on_purpose(project: Project) 
     assert (only.code, list(rows(only.answer))) == (0, ["guard"])
 
 
+def test_what_could_not_be_run_was_not_seen_red(project: Project) -> None:
+    """E11: a missing runner, a misspelt module and a mutation that failed are no red; the output says what happened."""
+    add(
+        project,
+        {"id": "tool", "command": "python3 -m no_such_runner tests"},
+        {"id": "module", "command": "python3 -m unittest tests.test_typo"},
+        {"id": "red", "command": CHECK},
+    )
+    done = project.run("check", "prove", "job", "--mutate", "echo no such file; exit 3")
+    assert done.code == 5
+    seen = rows(done.answer)
+    assert [(row["on_base"], row["seen_red"]) for row in seen.values()] == [
+        ("absent", False),
+        ("absent", False),
+        ("failed", False),
+    ]
+    assert "No module named no_such_runner" in seen["tool"]["output"]
+    assert (seen["red"]["spoilt"], seen["red"]["spoilt_output"]) == ("error", "no such file\n")
+    shown = project.run("check", "prove", "job", "--check", "tool", "--no-json").out
+    assert "tool on the base:" in shown
+    assert "No module named no_such_runner" in shown
+
+
 def test_a_commit_is_judged_as_the_loop_would(project: Project) -> None:
     """Decision: for whoever works without the loop; nothing is written to the queue."""
     add(project, {"id": "new", "command": CHECK})

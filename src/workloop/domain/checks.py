@@ -3,7 +3,8 @@
 The rule, in full. A check is a command; its exit code is read as follows. 0 is `passed`. A code among the
 check's own `red_exit_codes` (1 unless the contract says otherwise, 101 for cargo as an example) is
 `failed`: the assertion was reached and did not hold. 126 and 127 are `absent`: the command could not be
-started. Any other code, and death by a signal, is `error`. Running past the limit is `timeout`. A check
+started; so is a red code whose output shows that the test runner or a test's module could not be loaded
+(`loading.py`). Any other code, and death by a signal, is `error`. Running past the limit is `timeout`. A check
 that failed is run again, one that is suspected of chance is run several times; when some of the runs of one commit pass
 and others do not, it is `flaky`.
 
@@ -34,6 +35,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, assert_never
+
+from workloop.domain.loading import not_loaded
 
 SANDBOX_NONE = "none"
 ABSENT_EXIT_CODES = (126, 127)
@@ -150,6 +153,12 @@ def outcome_of_exit(exit_code: int, red_exit_codes: tuple[int, ...] = (1,)) -> C
     if exit_code in ABSENT_EXIT_CODES:
         return CheckOutcome.ABSENT
     return CheckOutcome.ERROR
+
+
+def outcome_of_end(exit_code: int, output: str, red_exit_codes: tuple[int, ...] = (1,)) -> CheckOutcome:
+    """Read an exit code beside the end of the output: what could not be loaded reached no assertion."""
+    outcome = outcome_of_exit(exit_code, red_exit_codes)
+    return CheckOutcome.ABSENT if outcome is CheckOutcome.FAILED and not_loaded(output) else outcome
 
 
 def outcome_of_runs(outcomes: Sequence[CheckOutcome]) -> CheckOutcome:

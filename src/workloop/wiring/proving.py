@@ -96,6 +96,7 @@ def row_of(one: Showing) -> dict[str, Any]:
         "seen_red": one.seen_red,
         "problem": one.problem,
         "output": one.base.end.output_tail[-TAIL_CHARACTERS:],
+        "spoilt_output": one.spoilt and one.spoilt.end.output_tail[-TAIL_CHARACTERS:],
         "log": str(one.base.log_path),
     }
 

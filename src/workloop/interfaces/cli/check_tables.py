@@ -7,6 +7,8 @@ from workloop.interfaces.cli import render
 from workloop.interfaces.cli.invocation import Invocation
 from workloop.interfaces.cli.tables import Facts, columns, pairs
 
+TAIL_LINES = 4
+
 
 def show(invocation: Invocation, action: str, facts: Facts, writer: Callable[[Facts], list[str]]) -> None:
     """Print an answer: JSON for programs, a table for people."""
@@ -25,11 +27,21 @@ def gates(facts: Facts) -> list[str]:
     return [*lines, f"sandbox: {facts['sandbox']}"]
 
 
+def tails(row: Facts) -> list[str]:
+    """Write the last lines that a check printed, on the base and on the spoilt one."""
+    found: list[str] = []
+    for name, where in (("output", "base"), ("spoilt_output", "spoilt base")):
+        last = [line.rstrip() for line in (row[name] or "").splitlines() if line.strip()][-TAIL_LINES:]
+        found += ["", f"{row['check']} on the {where}:", *(f"  {line}" for line in last)] if last else []
+    return found
+
+
 def proofs(facts: Facts) -> list[str]:
     """Write which checks were seen to fail, and what keeps the others from judging."""
     lines = columns(("check", "kind", "on_base", "control", "spoilt", "seen_red", "problem"), facts["checks"])
     if not facts["checks"]:
         lines = ["no checks"]
+    lines += [line for row in facts["checks"] for line in tails(row)]
     if "results" in facts:
         lines += ["", *(f"not looked at, for it changes {path}" for path in facts["violations"])]
         lines += columns(("check", "outcome", "green", "reason"), facts["results"]) if facts["results"] else []

@@ -17,12 +17,17 @@ class Showing:
     check: Check
     base: Run
     control: CheckOutcome | None = None
-    mutated: CheckOutcome | None = None
+    spoilt: Run | None = None
+
+    @property
+    def mutated(self) -> CheckOutcome | None:
+        """Return how it ended on the spoilt base."""
+        return self.spoilt and self.spoilt.outcome
 
     @property
     def seen_red(self) -> bool:
-        """Tell whether the check was seen to fail by assertion, on the base or on the spoilt base."""
-        return CheckOutcome.FAILED in (self.base.outcome, self.mutated)
+        """Tell whether the check was seen to fail by assertion: on the spoilt base where one is asked for."""
+        return (self.mutated or self.base.outcome) is CheckOutcome.FAILED
 
     @property
     def problem(self) -> str:
@@ -51,5 +56,5 @@ def show_checks(repository: Repository, plan: CheckPlan, *, stop: threading.Even
             check=check,
             base=plain.settled(number, check, plain.base),
             control=None if control is None else plain.settled(number, control, plain.base).outcome,
-            mutated=spoilt.settled(number, check, spoilt.base).outcome if plan.mutation else None,
+            spoilt=spoilt.settled(number, check, spoilt.base) if plan.mutation else None,
         )

@@ -14,7 +14,7 @@ from workloop.domain.checks import (
     Judgement,
     judge_check,
     judge_control,
-    outcome_of_exit,
+    outcome_of_end,
     outcome_of_runs,
 )
 from workloop.domain.errors import Conflict
@@ -182,7 +182,7 @@ def _outcome(check: Check, end: CommandEnd) -> CheckOutcome:
         return CheckOutcome.ERROR
     if end.timed_out or end.exit_code is None:
         return CheckOutcome.TIMEOUT
-    return outcome_of_exit(end.exit_code, check.red_exit_codes)
+    return outcome_of_end(end.exit_code, end.output_tail, check.red_exit_codes)
 
 
 def _inside(checkout: Path, relative: str) -> Path:
