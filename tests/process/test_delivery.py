@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from remote_bench import ITEM, RemoteBench
 
+from remote_bench import ITEM, RemoteBench
 from workloop.runner.delivery import Delivery, DeliveryOrder, DeliveryWord, push_result
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from remote_bench import RemoteBench, green
 
+from remote_bench import RemoteBench, green
 from workloop.config.landing import PullRequestConfig
 from workloop.runner.landing import GuardVerdict, LandingOutcome, LandingPolicy, PullRequests, Ways
 from workloop.runner.landing.pulls import PullRequestFault

@@ -11,7 +11,7 @@ SESSIONS = ("role", "harness", "sessions", "cost_usd", "tokens")
 
 def cost_rows(facts: Facts) -> list[dict[str, Any]]:
     """Return the rows of a cost table with its sum."""
-    rows = [*facts["rows"], {"name": "in all", **facts["total"]}] if facts["rows"] else []
+    rows: list[dict[str, Any]] = [*facts["rows"], {"name": "in all", **facts["total"]}] if facts["rows"] else []
     return [
         {**row, "cost_usd": f"{row['cost_usd']:.2f}", "reread": part(row["reread_share"]),
          "wasted": part(row["wasted_share"]), "remarks": remarks(row)}
