@@ -186,7 +186,8 @@ def test_why_an_item_stands_adds_what_the_loop_last_did_about_it(project: Projec
     said = project.run("--no-json", "why", "key-1").out
     assert "loop: start at" in said
     assert "the API key is gone" in said
-    brake = replace(started, subject=Subject(kind=SubjectKind.ITEM, name="key-1", target="app"), verb=Verb.WAIT)
+    item = Subject(kind=SubjectKind.ITEM, name="key-1", target=project.repository.path.name)
+    brake = replace(started, subject=item, verb=Verb.WAIT)
     journal.decide([replace(brake, code="NO_PROGRESS", item="")], at(9))
     assert project.ask("why", "key-1")["loop"]["decision"]["code"] == "NO_PROGRESS"
 

@@ -63,7 +63,8 @@ def item_facts(invocation: Invocation, facts: Mapping[str, Any]) -> dict[str, An
 
     try:
         with journal_of(invocation) as journal:
-            waits = any(reason["code"] == "TO_LAND" for reason in facts["reasons"])
+            to_land = any(reason["code"] == "TO_LAND" for reason in facts["reasons"])
+            waits = to_land or facts["state"] != "succeeded"
             found = about_item(journal, str(facts["key"]), target=target_of(invocation), waits=waits)
     except NotFound:
         return {}
