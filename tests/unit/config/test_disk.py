@@ -4,6 +4,7 @@ import pytest
 
 from workloop.config.disk import DiskConfig, read_disk
 from workloop.domain.errors import BadRequest
+from workloop.domain.reader import Json
 
 
 def test_without_a_table_a_gibibyte_stays_free() -> None:
@@ -12,7 +13,7 @@ def test_without_a_table_a_gibibyte_stays_free() -> None:
 
 
 def test_every_key_is_read() -> None:
-    table = {
+    table: dict[str, Json] = {
         "free_bytes_min": 5,
         "trees_bytes_max": 6,
         "trees_days": 1.5,

@@ -36,7 +36,8 @@ def spending(tables: Json, clock: FakeClock | None = None) -> Spending:
 
 
 def charge(name: str = "s-1", **changed: Any) -> Charge:
-    return Charge(**{"session_id": name, "began_at": NOON, "payer": PAYER, **changed})
+    given: dict[str, Any] = {"session_id": name, "began_at": NOON, "payer": PAYER, **changed}
+    return Charge(**given)
 
 
 def report(cost: int | None = None, **changed: Any) -> SessionReport:
