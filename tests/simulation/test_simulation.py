@@ -10,7 +10,7 @@ from night import Night
 from world import play
 
 pytestmark = pytest.mark.timeout(900)
-QUICK, MANY = range(200), range(200, 1000)
+QUICK, MANY = range(60), range(60, 1000)
 HERE = Path(__file__).parent
 RETELL = """
 import sys
