@@ -70,8 +70,9 @@ def mounts_of(rooms: Rooms, home: Path, cwd: Path) -> tuple[Mount, ...]:
         found.append(Mount(home, MountKind.HOME, required(rooms.home)))
     found += [Mount(resolved(at), MountKind.STANDING, required(of)) for at, of in rooms.standing.items()]
     found += [Mount(resolved(at), MountKind.SHOWN, required(of)) for at, of in rooms.shown.items()]
-    found += [Mount(required(place), MountKind.WRITABLE, required(place)) for place in rooms.writable]
-    found += bound((*rooms.readable, cwd, RESOLVER, *map(Path, KEPT)), MountKind.READABLE)
+    found += [Mount(place, MountKind.WRITABLE, place) for place in map(required, rooms.writable)]
+    readable = existing((*rooms.readable, cwd, RESOLVER, *map(Path, KEPT)))
+    found += [Mount(place, MountKind.READABLE, place) for place in readable]
     found += [Mount(place, MountKind.HIDDEN) for place in existing((*rooms.hidden, *secrets()))]
     found += [link for link in links(rooms) if not seen_through(link.at, found)]
     found.sort(key=lambda mount: (len(mount.at.parts), mount.kind, mount.at))
@@ -92,12 +93,6 @@ def links(rooms: Rooms) -> Iterator[Mount]:
         named = resolved(place.parent) / place.name
         if named.is_symlink():
             yield Mount(named, MountKind.LINK, named.readlink())
-
-
-def bound(places: Iterable[Path], kind: MountKind) -> Iterator[Mount]:
-    """Yield each place that is there, at its own name."""
-    for place in existing(places):
-        yield Mount(place, kind, place)
 
 
 def existing(places: Iterable[Path]) -> Iterator[Path]:
@@ -130,22 +125,27 @@ def is_seen_anyway(mount: Mount, mounts: Iterable[Mount]) -> bool:
     """Say whether a readable place can be left out, because what stands around it is only read already."""
     if mount.kind is not MountKind.READABLE:
         return False
-    around = [one for one in mounts if one != mount and (one.at == mount.at or one.at in mount.at.parents)]
-    if not around:
+    around = nearest(mount.at, (one for one in mounts if one != mount))
+    if around is None:
         return True
-    nearest = max(around, key=lambda one: (len(one.at.parts), one.kind))
-    stands_there = nearest.at == mount.at and nearest.kind is MountKind.WRITABLE
-    return stands_there or nearest.kind in (MountKind.READABLE, MountKind.SHOWN)
+    stands_there = around.at == mount.at and around.kind is MountKind.WRITABLE
+    return stands_there or around.kind in (MountKind.READABLE, MountKind.SHOWN)
 
 
 def seen_through(place: Path, mounts: Iterable[Mount]) -> bool:
     """Say whether a file of this machine is to be seen from inside at its own name."""
-    around = [mount for mount in mounts if place == mount.at or mount.at in place.parents]
-    if not around:
+    around = nearest(place, mounts)
+    if around is None:
         return True
-    nearest = max(around, key=lambda mount: (len(mount.at.parts), mount.kind))
-    if nearest.source is None:
+    if around.source is None:
         return False
-    if nearest.kind is MountKind.LINK:
+    if around.kind is MountKind.LINK:
         return True
-    return os.path.lexists(nearest.source / place.relative_to(nearest.at))
+    return os.path.lexists(around.source / place.relative_to(around.at))
+
+
+def nearest(place: Path, mounts: Iterable[Mount]) -> Mount | None:
+    """Return the mount that decides what is seen at a place: the innermost one around it or there."""
+    around = {place, *place.parents}
+    found = (mount for mount in mounts if mount.at in around)
+    return max(found, key=lambda mount: (len(mount.at.parts), mount.kind), default=None)
