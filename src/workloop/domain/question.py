@@ -56,6 +56,9 @@ class FactKind(StrEnum):
     SUCCEEDED_BY = "succeeded_by"
 
 
+LANDING_SETTLED = frozenset({FactKind.LANDED, FactKind.LANDING_REFUSED})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     """An append-only statement about an item; (item_id, number) is its identity."""

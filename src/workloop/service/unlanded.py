@@ -4,28 +4,30 @@ from workloop.domain.campaign import Campaign, Landing
 from workloop.domain.evidence import SHA
 from workloop.domain.ids import CampaignId
 from workloop.domain.item import Item, Role, State
-from workloop.domain.question import FactKind
+from workloop.domain.question import LANDING_SETTLED
 from workloop.store.port import Reading
 
 PAGE = 500
-SETTLED_FACTS = frozenset({FactKind.LANDED, FactKind.LANDING_REFUSED})
 
 
 def not_landed(tx: Reading, campaign_id: CampaignId) -> list[str]:
     """Return the keys of results that succeeded and have not been landed or refused, oldest first."""
     found: list[str] = []
-    page = tx.items_list(campaign_id, (State.SUCCEEDED,), None, PAGE)
+    page = tx.items_to_land(campaign_id, None, PAGE)
     while page:
-        found += [item.key for item in page if to_land(tx, item)]
-        page = tx.items_list(campaign_id, (State.SUCCEEDED,), page[-1].id, PAGE)
+        found += [item.key for item in page if is_commit(item)]
+        page = tx.items_to_land(campaign_id, page[-1].id, PAGE)
     return found
+
+
+def is_commit(item: Item) -> bool:
+    """Tell whether an item's result is a commit."""
+    return item.role is Role.WORK and item.candidate_sha is not None and SHA.fullmatch(item.candidate_sha) is not None
 
 
 def to_land(tx: Reading, item: Item) -> bool:
     """Tell whether an item is a commit that still has to land."""
-    if item.role is not Role.WORK or item.candidate_sha is None or not SHA.fullmatch(item.candidate_sha):
-        return False
-    return not any(fact.kind in SETTLED_FACTS for fact in tx.facts_of(item.id))
+    return is_commit(item) and not any(fact.kind in LANDING_SETTLED for fact in tx.facts_of(item.id))
 
 
 def waits_to_land(tx: Reading, campaign: Campaign, item: Item) -> bool:

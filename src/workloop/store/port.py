@@ -140,6 +140,10 @@ class Reading(Protocol):
         """Return items in any of the stored states (all when empty), by id, beginning after one."""
         ...
 
+    def items_to_land(self, campaign_id: CampaignId, after: ItemId | None, limit: int) -> list[Item]:
+        """Return roots that succeeded with a candidate and have neither landed nor been refused, by id, after one."""
+        ...
+
     def keys_like(self, campaign_id: CampaignId, prefix: str, limit: int) -> list[str]:
         """Return keys that begin with a prefix, in order; for suggestions."""
         ...

@@ -82,6 +82,7 @@ MUST_USE = {
     "items_of_subject": "item_family",
     "items_in_progress": "item_lease",
     "items_settled": "item_settled",
+    "items_to_land": "item_settled",
     "keys_like": "item_key",
     "candidates_open": "item_settled",
     "edges_needing": "edge_needing",

@@ -10,7 +10,7 @@ from workloop.domain.ids import CampaignId, EventId, Fence, ItemId
 from workloop.domain.item import TERMINAL, Item, Role, State
 from workloop.domain.lane import Lane, LaneGrant
 from workloop.domain.lease import Claim
-from workloop.domain.question import Fact, Question
+from workloop.domain.question import LANDING_SETTLED, Fact, Question
 from workloop.domain.verdict import CandidateRow, Verdict
 from workloop.store.memory.tables import Tables
 from workloop.store.port import Count, Edge, Request, Slot, Waiting
@@ -109,6 +109,13 @@ class MemoryReading:
         """Return items in any of the stored states (all when empty), by id, beginning after one."""
         items = sorted(self.of_campaign(campaign_id, states or State), key=lambda item: item.id)
         return [item for item in items if after is None or item.id > after][:limit]
+
+    def items_to_land(self, campaign_id: CampaignId, after: ItemId | None, limit: int) -> list[Item]:
+        """Return roots that succeeded with a candidate and have neither landed nor been refused, by id, after one."""
+        over = sorted(self.of_campaign(campaign_id, (State.SUCCEEDED,)), key=lambda item: item.id)
+        results = (item for item in over if item.role is Role.WORK and item.candidate_sha is not None)
+        waiting = (one for one in results if not any(fact.kind in LANDING_SETTLED for fact in self.facts_of(one.id)))
+        return [item for item in waiting if after is None or item.id > after][:limit]
 
     def keys_like(self, campaign_id: CampaignId, prefix: str, limit: int) -> list[str]:
         """Return keys that begin with a prefix, in order."""

@@ -111,6 +111,10 @@ class SqliteReading:
                 found += self.items("items_settled", (campaign_id, state.value, start, limit))
         return sorted(found, key=lambda item: item.id)[:limit]
 
+    def items_to_land(self, campaign_id: CampaignId, after: ItemId | None, limit: int) -> list[Item]:
+        """Return roots that succeeded with a candidate and have neither landed nor been refused, by id, after one."""
+        return self.items("items_to_land", (campaign_id, -1 if after is None else after, limit))
+
     def keys_like(self, campaign_id: CampaignId, prefix: str, limit: int) -> list[str]:
         """Return keys that begin with a prefix, in order."""
         return [row[0] for row in self.every(self.queries["keys_like"], (campaign_id, prefix, limit))]

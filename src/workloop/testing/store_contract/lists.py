@@ -1,12 +1,16 @@
 """What any store promises of finding items, their contracts and what they wait for."""
 
+from dataclasses import replace
+
 from workloop.domain.clock import later
 from workloop.domain.ids import CampaignId, ItemId
 from workloop.domain.item import Item, Role, State
+from workloop.domain.question import Fact, FactKind
 from workloop.store.port import Count, Edge, Waiting
 from workloop.testing.clocks import BEGINNING
 from workloop.testing.store_contract.rows import (
     CONTRACT,
+    SHA,
     MakeStore,
     expect,
     expect_refused,
@@ -74,6 +78,26 @@ def items_are_listed_by_state_and_page(make_store: MakeStore) -> None:
         expect_same(keys(view.items_list(on.campaign.id, (State.IN_PROGRESS, State.FAILED), None, 9)), [2, 4])
         expect_same(keys(view.items_list(on.campaign.id, (State.IN_PROGRESS, State.FAILED), None, 1)), [2])
         expect_same(keys(view.items_list(on.campaign.id, (State.FAILED,), ItemId(4), 9)), [])
+
+
+def results_wait_to_land_until_a_fact_settles_it(make_store: MakeStore) -> None:
+    """items_to_land: roots that succeeded with a candidate, until they landed or were refused; by id, after one."""
+    on = stage(make_store)
+    over = {"state": State.SUCCEEDED, "ended_at": BEGINNING}
+    on.add(*(new_item(number, candidate_sha=SHA, **over) for number in range(1, 6)))
+    on.add(new_item(6, candidate_sha=SHA, role=Role.REPAIR, root_id=ItemId(1), **over))
+    on.add(new_item(7, **over), new_item(8, state=State.FAILED, candidate_sha=SHA, ended_at=BEGINNING), new_item(9))
+    fact = Fact(item_id=ItemId(2), number=1, kind=FactKind.SUBMITTED, ref=SHA, at=BEGINNING, by="host")
+    with on.store.write() as txn:
+        txn.fact_insert(fact)
+        expect_same(keys(txn.items_to_land(on.campaign.id, None, 9)), [1, 2, 3, 4, 5])
+        txn.fact_insert(replace(fact, number=2, kind=FactKind.LANDED))
+        txn.fact_insert(replace(fact, item_id=ItemId(4), kind=FactKind.LANDING_REFUSED))
+    with on.store.read() as view:
+        expect_same(keys(view.items_to_land(on.campaign.id, None, 9)), [1, 3, 5])
+        expect_same(keys(view.items_to_land(on.campaign.id, ItemId(1), 1)), [3])
+        expect_same(keys(view.items_to_land(on.campaign.id, ItemId(5), 9)), [])
+        expect_same(view.items_to_land(CampaignId(2), None, 9), [])
 
 
 def keys_are_suggested_by_prefix(make_store: MakeStore) -> None:
@@ -166,6 +190,7 @@ PROMISES = (
     the_lapsed_come_oldest_first,
     the_due_come_oldest_first,
     items_are_listed_by_state_and_page,
+    results_wait_to_land_until_a_fact_settles_it,
     keys_are_suggested_by_prefix,
     counts_say_how_many,
     follow_ups_are_found_by_root,

@@ -60,6 +60,14 @@ SELECT * FROM item
 WHERE campaign_id = ? AND state = ? AND state NOT IN ('pending', 'in_progress') AND id > ?
 ORDER BY id LIMIT ?;
 
+-- name: items_to_land
+-- List a campaign's results that succeeded and have neither landed nor been refused, by id, beginning after one.
+SELECT * FROM item
+WHERE campaign_id = ? AND state = 'succeeded' AND state NOT IN ('pending', 'in_progress') AND id > ?
+    AND role = 'work' AND candidate_sha IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM fact WHERE item_id = item.id AND kind IN ('landed', 'landing_refused'))
+ORDER BY id LIMIT ?;
+
 -- name: keys_like
 -- List keys that begin with a prefix, in order.
 SELECT key FROM item
