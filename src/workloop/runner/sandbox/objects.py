@@ -28,10 +28,10 @@ READ_ONLY = 0o444
 def take_loose(source: Path, sink: Path) -> tuple[int, list[str]]:
     """Copy each loose object that is what its name says; returns how many, and which were refused."""
     count, refused = 0, list[str]()
-    for folder in list_below(source.parent, source.name, folders=True):
+    for folder in list_below(source.parent, source.name).folders:
         if not FOLDER.fullmatch(folder):
             continue
-        for rest in list_below(source, folder):
+        for rest in list_below(source, folder).files:
             final = sink / folder / rest
             if len(rest) not in NAMES or not re.fullmatch(r"[0-9a-f]+", rest) or final.exists():
                 continue
@@ -102,7 +102,7 @@ def inflated(file: IO[bytes], copy: IO[bytes]) -> Iterator[bytes]:
 def take_packs(source: Path, place: LinkedPlace) -> tuple[int, list[str]]:
     """Copy each pack and have git compute anew what is in it; returns how many packs, and which were refused."""
     count, refused = 0, list[str]()
-    for name in list_below(source, "pack"):
+    for name in list_below(source, "pack").files:
         if not name.endswith(".pack") or (place.common / "objects" / "pack" / name).exists():
             continue
         with tempfile.TemporaryDirectory(dir=place.quarantine, prefix="pack-") as folder:
