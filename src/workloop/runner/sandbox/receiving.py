@@ -100,10 +100,8 @@ def take_branch(
 
 def is_whole(place: LinkedPlace, new: str, old: str) -> bool:
     """Say whether a commit is there with everything that it stands for, read from our own objects alone."""
-    if git(place.common, "cat-file", "-e", f"{new}^{{commit}}", call=ANY_FAILURE).exit_code != 0:
-        return False
     limits = () if old == NO_COMMIT else (f"^{old}",)
-    asked = git(place.common, "rev-list", "--objects", "--quiet", new, *limits, call=ANY_FAILURE)
+    asked = git(place.common, "rev-list", "--objects", "--quiet", f"{new}^{{commit}}", *limits, call=ANY_FAILURE)
     return asked.exit_code == 0
 
 
