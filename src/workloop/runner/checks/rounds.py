@@ -3,6 +3,7 @@
 import os
 import threading
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from workloop.runner.checks.memory import is_moody, remember_moody, remember_red
 from workloop.runner.checks.outputs import OutputRetention, keep_output, prune_outputs
 from workloop.runner.checks.plan import CheckPlan, CheckReport
 from workloop.runner.checks.room import open_room, rooms, variables
-from workloop.runner.checks.tree import check_out, violations
+from workloop.runner.checks.tree import Changes, changes, check_out, violations
 from workloop.runner.command import Command, CommandEnd, run_command
 from workloop.runner.gitfacts import commits_of, require_commit
 from workloop.runner.registry import Workspace
@@ -76,6 +77,11 @@ class Runner:
         base, candidate = commits_of(repository.path, plan.base_sha, plan.candidate_sha)
         self.base = Side("base", base or require_commit(repository.path, plan.base_sha))
         self.candidate = Side("candidate", candidate or require_commit(repository.path, plan.candidate_sha))
+
+    @cached_property
+    def brings(self) -> Changes | None:
+        """Return what each checkout of the candidate is made of, read from git once in a round."""
+        return changes(self.repository, self.plan)
 
     def receipt(self, number: int, check: Check) -> CheckResult:
         """Run one check where it must be run and judge it."""
@@ -131,7 +137,8 @@ class Runner:
         folder = self.repository.folder("checkouts")
         room = open_room(self.repository, self.plan, side.sha, folder / f"{name}.room")
         try:
-            checkout = check_out(self.repository, self.plan, side.sha, folder / name)
+            brings = self.brings if side is self.candidate else None
+            checkout = check_out(self.repository, self.plan, side.sha, folder / name, brings)
             try:
                 return self._in(number, check, checkout, room)
             finally:

@@ -3,6 +3,7 @@
 import os
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 from workloop.domain.checks import matching_paths
 from workloop.domain.standins import named, runner_files, says_the_same, stand_ins
@@ -17,44 +18,45 @@ LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
 MISSING_OBJECT = GitCall(accept=(0, 128))
 
 
+class Changes(NamedTuple):
+    """What turns a checkout of the base into the candidate, but for the files whose place the base's take."""
+
+    gone: tuple[str, ...]
+    brought: tuple[str, ...]
+
+
 def violations(repository: Repository, plan: CheckPlan) -> tuple[str, ...]:
     """Return the paths for whose sake nothing of a candidate is run: protected ones it changed, and stand-ins."""
     changed = changed_paths(repository.path, plan.base_sha, plan.candidate_sha)
-    return printables(forbidden(repository, plan.base_sha, changed, plan.protected, tuple(c.cwd for c in plan.checks)))
+    by_name = matching_paths(changed, named(plan.protected))
+    folders = tuple(check.cwd for check in plan.checks)
+    hiding = stand_ins(changed, tree_paths(repository.path, plan.base_sha), plan.protected, folders)
+    return printables(tuple({*by_name, *hiding}))
 
 
-def forbidden(
-    repository: Repository,
-    base_sha: str,
-    changed: tuple[str, ...],
-    protected: tuple[str, ...],
-    folders: tuple[str, ...] = (),
-) -> tuple[str, ...]:
-    """Return those of the changed paths that no candidate may change."""
-    by_name = matching_paths(changed, named(protected))
-    hiding = stand_ins(changed, tree_paths(repository.path, base_sha), protected, folders)
-    return tuple(dict.fromkeys((*by_name, *hiding)))
-
-
-def laid_over(repository: Repository, plan: CheckPlan) -> tuple[str, ...]:
-    """Return the candidate's files whose place the base's take: those that tell a test runner what to do."""
-    if not named(plan.protected):
-        return ()
+def changes(repository: Repository, plan: CheckPlan) -> Changes | None:
+    """Return what a candidate brings, without what tells a test runner what to do; None where nothing is protected."""
+    if not named(plan.protected) or plan.candidate_sha == plan.base_sha:
+        return None
     changed = changed_paths(repository.path, plan.base_sha, plan.candidate_sha)
-    return tuple(path for path in runner_files(changed, plan.protected) if not _same(repository, plan, path))
+    kept = {path for path in runner_files(changed, plan.protected) if not _same(repository, plan, path)}
+    there = set(tree_paths(repository.path, plan.candidate_sha))
+    taken = [path for path in changed if path not in kept]
+    return Changes(
+        gone=tuple(path for path in taken if path not in there), brought=tuple(path for path in taken if path in there)
+    )
 
 
-def check_out(repository: Repository, plan: CheckPlan, sha: str, path: Path) -> Workspace:
+def check_out(repository: Repository, plan: CheckPlan, sha: str, path: Path, brings: Changes | None) -> Workspace:
     """Make the checkout that a check of a commit runs in.
 
     Where something is protected, the base is checked out first and only what the commit changed is changed: so no
     attribute that the candidate brings decides how a file that judges it is written.
     """
-    settled = bool(named(plan.protected)) and sha != plan.base_sha
-    start = plan.base_sha if settled else sha
+    start = sha if brings is None else plan.base_sha
     checkout = clean_checkout(repository, start, path, created=plan.now, item_id=plan.item_id)
-    if settled:
-        _bring(repository, checkout.path, plan)
+    if brings is not None:
+        _bring(checkout.path, sha, brings)
     if plan.overlay_dir is not None:
         for source in files(plan.overlay_dir):
             _place(source, checkout.path, source.relative_to(plan.overlay_dir))
@@ -66,16 +68,10 @@ def files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def _bring(repository: Repository, checkout: Path, plan: CheckPlan) -> None:
-    """Change a checkout of the base to the candidate, but for the files that are laid over."""
-    kept = set(laid_over(repository, plan))
-    changed = changed_paths(repository.path, plan.base_sha, plan.candidate_sha)
-    there = set(tree_paths(repository.path, plan.candidate_sha))
-    gone = [path for path in changed if path not in kept and path not in there]
-    brought = [path for path in changed if path not in kept and path in there]
-    git(checkout, "update-ref", "--no-deref", "HEAD", plan.candidate_sha)
-    _git_paths(checkout, gone, "rm", "--quiet", "--force", "--ignore-unmatch")
-    _git_paths(checkout, brought, "checkout", "--quiet", plan.candidate_sha)
+def _bring(checkout: Path, sha: str, brings: Changes) -> None:
+    git(checkout, "update-ref", "--no-deref", "HEAD", sha)
+    _git_paths(checkout, brings.gone, "rm", "--quiet", "--force", "--ignore-unmatch")
+    _git_paths(checkout, brings.brought, "checkout", "--quiet", sha)
 
 
 def _same(repository: Repository, plan: CheckPlan, path: str) -> bool:
@@ -105,7 +101,7 @@ def _place(source: Path, checkout: Path, relative: Path) -> None:
     shutil.copy(source, target)
 
 
-def _git_paths(checkout: Path, paths: list[str], *arguments: str) -> None:
+def _git_paths(checkout: Path, paths: tuple[str, ...], *arguments: str) -> None:
     if paths:
         names = b"".join(os.fsencode(path) + b"\0" for path in paths)
         call = GitCall(env=LITERAL, stdin=names)
