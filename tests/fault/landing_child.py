@@ -1,14 +1,15 @@
 """A loop's landing as a process that is killed just before its Nth step: a call of a program, or a word to the store.
 
-Reads one line for each run, the number of the step (0 for none) and the way to land; answers with how the run ended.
+Step 0 is none.
 """
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+from killing import Steps, serve
 
 from workloop.config.landing import LandingConfig, PullRequestConfig
 from workloop.driver.gitshop import GitShop
@@ -23,19 +24,6 @@ from workloop.store.system import SystemClock, SystemIds
 
 FORGE = Path(__file__).parents[1] / "process" / "fake_forge.py"
 HERE = Path(sys.argv[1])
-
-
-class Steps:
-    """Counts what is done and kills this process before one of them."""
-
-    def __init__(self, last: int) -> None:
-        self.left = last
-
-    def step(self) -> None:
-        """Take one step, or die."""
-        self.left -= 1
-        if self.left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def armed(last: int) -> None:
@@ -56,8 +44,10 @@ def armed(last: int) -> None:
         setattr(module, name, stand_in)
 
 
-def run() -> None:
+def run(step: int) -> None:
     """Land what waits."""
+    (HERE / "loop.pid").write_text(str(os.getpid()))
+    armed(step)
     usual, forge = PullRequestConfig(), (sys.executable, str(FORGE))
     words = [(*forge, *given[1:]) for given in (usual.find, usual.open, usual.merge)]
     environment = {
@@ -88,19 +78,5 @@ def run() -> None:
     store.close()
 
 
-def main() -> None:
-    """Serve one run after the other, each in a process of its own."""
-    for line in sys.stdin:
-        child = os.fork()
-        if child == 0:
-            (HERE / "loop.pid").write_text(str(os.getpid()))
-            armed(int(line))
-            run()
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    serve(lambda step, _: run(step))

@@ -1,15 +1,14 @@
 """A loop killed between any two steps of a landing: nothing is lost, and nothing lands twice."""
 
 import json
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from killing import killer
 
 from queue_bench import Bench as QueueBench
 from queue_bench import bench_on, settings
@@ -40,8 +39,8 @@ class Bench(RemoteBench):
         self.queue = QueueBench(store, Queue(store=store, ids=SystemIds(), slug="night"), FakeClock(), folder)
         self.way = way
         (folder / "forge.json").write_text(json.dumps({"opened": READY}))
-        argv = [sys.executable, str(CHILD), str(folder)]
-        self.child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.ending = ExitStack()
+        self.killed_at = self.ending.enter_context(killer(str(CHILD), str(folder)))
 
     def verified(self, number: int) -> str:
         """Make a result that waits to land; returns its commit."""
@@ -59,13 +58,7 @@ class Bench(RemoteBench):
 
     def run(self, step: int = 0) -> bool:
         """Land, and be killed before a step; tells whether it was."""
-        assert self.child.stdin is not None
-        assert self.child.stdout is not None
-        self.child.stdin.write(f"{step}\n")
-        self.child.stdin.flush()
-        code = int(self.child.stdout.readline())
-        assert code in (0, -signal.SIGKILL)
-        return code != 0
+        return self.killed_at(step)
 
     @property
     def branch_owner(self) -> Any:
@@ -83,7 +76,7 @@ class Bench(RemoteBench):
 
     def close(self) -> None:
         """End the child."""
-        self.child.communicate()
+        self.ending.close()
         self.queue.store.close()
 
 

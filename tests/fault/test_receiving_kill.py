@@ -1,14 +1,11 @@
 """A loop killed between any two steps of taking over a session's commit loses nothing and moves nothing twice."""
 
 import os
-import signal
 import subprocess
-import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from killing import killer
 
 from workloop.runner.sandbox.gitrooms import git_rooms
 from workloop.runner.sandbox.quarantine import STAND_IN
@@ -17,54 +14,24 @@ from workloop.testing.gitrepo import ScratchRepository, scratch_repository
 
 BRANCH = "workloop/itm_1/a-feature"
 PARTS = 4
-# For each number a forked child kills itself just before that step that changes anything on disk or starts a program.
-KILLED_AT = """
-import os, signal, sys
+# Killed just before a step that changes anything on disk or starts a program.
+CHILD = """
+import os, sys
 from pathlib import Path
+from killing import die_before, serve
 from workloop.runner.sandbox.receiving import receive
 
-count = 0
+def changes(event, arguments):
+    return event in ("os.rename", "os.remove", "os.chmod", "os.mkdir", "subprocess.Popen") or (
+        event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+    )
 
-def take_over(at):
-    def step(event, arguments):
-        global count
-        if event in ("os.rename", "os.remove", "os.chmod", "os.mkdir", "subprocess.Popen") or (
-            event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
-        ):
-            count += 1
-            if count == at:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(step)
+def take_over(step, _):
+    die_before(step, changes)
     receive(Path(sys.argv[1]), ended=True)
-    os._exit(0)
 
-for line in sys.stdin:
-    child = os.fork()
-    if child == 0:
-        take_over(int(line))
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+serve(take_over)
 """
-
-
-@contextmanager
-def killer(tree: Path) -> Generator[Callable[[int], bool]]:
-    """Start what takes over and is killed; yields what tells whether it was."""
-    argv = [sys.executable, "-c", KILLED_AT, str(tree)]
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        asked, answers = child.stdin, child.stdout
-
-        def killed_at(step: int) -> bool:
-            asked.write(f"{step}\n")
-            asked.flush()
-            code = int(answers.readline())
-            assert code in (0, -signal.SIGKILL)
-            return code != 0
-
-        yield killed_at
-        asked.close()
 
 
 def in_stand_in(shop: ScratchRepository, tree: Path) -> str:
@@ -98,7 +65,7 @@ def test_a_kill_between_any_two_steps_loses_nothing(tmp_path: Path, part: int) -
     sha = in_stand_in(shop, tree)
 
     step, going = part + 1, True
-    with killer(tree) as killed_at:
+    with killer("-c", CHILD, str(tree)) as killed_at:
         while going:
             going = killed_at(step)
             assert shop.git("rev-parse", BRANCH) in (base, sha)

@@ -1,13 +1,9 @@
 """A loop killed between any two steps of saving and removing a work tree loses none of the work in it."""
 
-import signal
-import subprocess
-import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from killing import killer
 
 from workloop.domain.clock import Instant
 from workloop.driver.gitshop import GitShop
@@ -18,58 +14,25 @@ from workloop.runner.workspace import WorkspaceOrder, make
 from workloop.testing.gitrepo import ScratchRepository, scratch_repository
 
 PARTS = 4
-
-# For each line, "tree step", a forked child kills itself just before its step that another process could see, or ends.
-KILLED_AT = """
-import os, signal, sys
+# Killed just before a step of putting a tree away that another process could see.
+CHILD = """
+import sys
 from pathlib import Path
+from killing import die_before, serve
 from workloop.driver.gitshop import GitShop
 from workloop.runner.registry import read_record
 from workloop.runner.repository import open_repository
 
 STEPS = {"subprocess.Popen", "os.remove", "os.rename", "os.mkdir", "os.rmdir", "shutil.copyfile", "shutil.rmtree"}
-shop, count = GitShop(open_repository(Path(sys.argv[1]), Path(sys.argv[2]))), 0
+shop = GitShop(open_repository(Path(sys.argv[1]), Path(sys.argv[2])))
 
-def put_away(tree, at):
-    def step(event, arguments):
-        global count
-        if event in STEPS:
-            count += 1
-            if count == at:
-                os.kill(os.getpid(), signal.SIGKILL)
-
+def put_away(step, tree):
     workspace = read_record(Path(tree))
-    sys.addaudithook(step)
-    done = shop.put_by(workspace, "killed")
-    os._exit(0 if done.stays == "" else 1)
+    die_before(step, lambda event, _: event in STEPS)
+    assert shop.put_by(workspace, "killed").stays == ""
 
-for line in sys.stdin:
-    tree, at = line.rsplit(" ", 1)
-    child = os.fork()
-    if child == 0:
-        put_away(tree, int(at))
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+serve(put_away)
 """
-
-
-@contextmanager
-def killer(repository: Repository) -> Generator[Callable[[Path, int], bool]]:
-    """Start what puts trees away and is killed; yields what tells whether it was."""
-    argv = [sys.executable, "-c", KILLED_AT, str(repository.path), str(repository.state_dir)]
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        asked, answers = child.stdin, child.stdout
-
-        def killed_at(tree: Path, step: int) -> bool:
-            asked.write(f"{tree} {step}\n")
-            asked.flush()
-            code = int(answers.readline())
-            assert code in (0, -signal.SIGKILL)
-            return code != 0
-
-        yield killed_at
-        asked.close()
 
 
 def worked_in(repository: Repository, attempt: int) -> tuple[Workspace, str]:
@@ -94,10 +57,10 @@ def test_a_loop_killed_before_any_step_of_putting_a_tree_away_loses_nothing(tmp_
     scratch = scratch_repository(tmp_path / "repo", {"a.txt": "one\n", "gone.txt": "x\n"})
     repository = open_repository(scratch.path, tmp_path / "state")
     step, going = part + 1, True
-    with killer(repository) as killed_at:
+    with killer("-c", CHILD, str(repository.path), str(repository.state_dir)) as killed_at:
         while going:
             workspace, loose = worked_in(repository, step)
-            going = killed_at(workspace.path, step)
+            going = killed_at(step, str(workspace.path))
             finish(scratch, repository, workspace, loose)
             step += PARTS
     assert step > 30

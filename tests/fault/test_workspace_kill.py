@@ -4,11 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from killing import killer
 
 from workloop.domain.clock import Instant
 from workloop.runner.collecting import gc
@@ -20,35 +19,23 @@ from workloop.testing.gitrepo import ScratchRepository, scratch_repository
 
 Opened = tuple[ScratchRepository, Repository]
 PARTS = 2
-# For each number a forked child kills itself just before that call of git, or gets to the end.
-KILLED_AT = """
-import os, signal, subprocess, sys
+# Killed just before a call of git.
+CHILD = """
+import sys
 from pathlib import Path
+from killing import die_before, serve
 from workloop.domain.clock import Instant
 from workloop.runner.repository import open_repository
 from workloop.runner.workspace import WorkspaceOrder, make
 
-start, count, dependency = subprocess.Popen, 0, sys.argv[3]
 repository = open_repository(Path(sys.argv[1]), Path(sys.argv[2]))
+order = WorkspaceOrder(item_id="01abc", attempt=1, title="thing", created=Instant(1), dependencies=(sys.argv[3],))
 
-def make_one(at):
-    def counted(*args, **kwargs):
-        global count
-        count += 1
-        if count == at:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return start(*args, **kwargs)
-
-    subprocess.Popen = counted
-    order = WorkspaceOrder(item_id="01abc", attempt=1, title="thing", created=Instant(1), dependencies=(dependency,))
+def make_one(step, _):
+    die_before(step, lambda event, _: event == "subprocess.Popen")
     make(repository, order)
-    os._exit(0)
 
-for line in sys.stdin:
-    child = os.fork()
-    if child == 0:
-        make_one(int(line))
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+serve(make_one)
 """
 
 
@@ -63,26 +50,6 @@ def opened(tmp_path: Path) -> Opened:
     return scratch, open_repository(scratch.path, tmp_path / "state")
 
 
-@contextmanager
-def killer(repository: Repository, dependency: str) -> Generator[Callable[[int], bool]]:
-    """Start what makes a workspace and is killed; yields what tells whether it was."""
-    argv = [sys.executable, "-c", KILLED_AT, str(repository.path), str(repository.state_dir), dependency]
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        asked, answers = child.stdin, child.stdout
-
-        def killed_at(call: int) -> bool:
-            asked.write(f"{call}\n")
-            asked.flush()
-            code = int(answers.readline())
-            assert code in (0, -signal.SIGKILL)
-            return code != 0
-
-        yield killed_at
-        asked.close()
-
-
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_loop_killed_before_any_git_call_of_making_a_workspace_is_recovered(opened: Opened, part: int) -> None:
     """F05, F26: after each kill the leftovers are listed and cleared, and the next attempt starts from a true base."""
@@ -90,7 +57,7 @@ def test_a_loop_killed_before_any_git_call_of_making_a_workspace_is_recovered(op
     dependency = scratch.git("rev-parse", "dependency")
     main = scratch.head
     call = part + 1
-    with killer(repository, dependency) as killed_at:
+    with killer("-c", CHILD, str(repository.path), str(repository.state_dir), dependency) as killed_at:
         while killed_at(call):
             assert {left.workspace.item_id for left in leftovers(repository.state_dir)} <= {"01abc"}
             starts_anew(scratch, repository, dependency)
