@@ -8,7 +8,7 @@ from typing import Any
 
 from anyio.abc import TaskStatus
 
-from workloop.config import ActiveHours, DriverConfig, HarnessConfig, Place, Settings, TargetSettings, state_home
+from workloop.config import ActiveHours, DriverConfig, HarnessConfig, Place, Settings, TargetSettings
 from workloop.config.harnesses import ACCOUNT, TIER_DEFAULT
 from workloop.config.landing import LandingConfig
 from workloop.config.lanes import LaneConfig
@@ -37,7 +37,7 @@ from workloop.wiring.doors import Doors
 from workloop.wiring.harnesses import make_harnesses, session_environment
 from workloop.wiring.landing import offsite_of, ways_of
 from workloop.wiring.lanes import lanes_of
-from workloop.wiring.sandbox import Building, building_of, secrets_of
+from workloop.wiring.sandbox import Building, building_of, loop_secrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,13 +71,16 @@ class Plan:
     doors: Doors | None = None
 
     def building(self, aim: Aim) -> Building:
-        """Choose the walls of one target; a session that claims for itself works in the project's own folder."""
-        hidden = [state_home(self.environment), self.folder, *secrets_of(self.config)]
-        hidden += [] if self.source is None else [self.source]
+        """Choose the walls of one target."""
+        return building_of(self.config.sandbox, self.hidden(aim), self.environment, self.doors)
+
+    def hidden(self, aim: Aim) -> list[Path]:
+        """Return what one target's walls hide; a session that claims for itself works in the project's own folder."""
+        hidden = loop_secrets(self.config, self.folder, self.source, self.environment)
         for other in self.aims:
             hidden += [other.folder] if other.place is None else [other.folder, other.place.config]
             hidden += [] if other is aim and aim.target.queue is None else [other.target.work_dir]
-        return building_of(self.config.sandbox, hidden, self.environment, self.doors)
+        return hidden
 
 
 def plan_of(settings: Settings, options: LoopOptions, queues: Sequence[Queue], tell: Tell, operator: Actor) -> Plan:

@@ -93,12 +93,16 @@ def toolchain(environment: Mapping[str, str]) -> Iterator[Path]:
 
 def hidden_by(settings: Settings, environment: Mapping[str, str]) -> tuple[Path, ...]:
     """Return what settings hide from every session and check: all state, the settings, secrets, the projects' trees."""
-    places = [state_home(environment), settings.folder, *secrets_of(settings.loop)]
-    places += [] if settings.source is None else [settings.source]
-    places += [] if settings.loop.checks_overlay is None else [settings.loop.checks_overlay]
+    places = loop_secrets(settings.loop, settings.folder, settings.source, environment)
     for target in settings.targets:
         places += [target.place.folder, target.place.config, target.place.repository]
     return tuple(places)
+
+
+def loop_secrets(config: DriverConfig, folder: Path, source: Path | None, environment: Mapping[str, str]) -> list[Path]:
+    """Return what is hidden whatever the projects are: all state, private files, the settings, the operator's tests."""
+    named = [place for place in (source, config.checks_overlay) if place is not None]
+    return [state_home(environment), folder, *secrets_of(config), *named]
 
 
 def secrets_of(config: DriverConfig) -> tuple[Path, ...]:
