@@ -1,6 +1,6 @@
 """How a session's kept output is read again: as it was printed, or as the events that its harness makes of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from workloop.config import Settings
@@ -10,7 +10,7 @@ from workloop.domain.session import SessionEvent, kind_of
 from workloop.driver.attempt.events import gist
 from workloop.runner.archive import STREAM_NAME, replay
 from workloop.runner.framing import Line, OverlongLine
-from workloop.runner.harness.port import LaunchRequest
+from workloop.runner.harness.port import Harness, LaunchRequest
 from workloop.wiring.harnesses import make_harness
 
 
@@ -42,8 +42,11 @@ def told_events(settings: Settings, row: SessionRow) -> Iterator[dict[str, str]]
 
 def kept_events(settings: Settings, row: SessionRow) -> Iterator[SessionEvent]:
     """Read a session's kept output once more with its harness."""
-    lines = kept_lines(row)
-    harness = make_harness(settings.loop, row.harness, settings.folder)
+    return events_in(kept_lines(row), make_harness(settings.loop, row.harness, settings.folder), row)
+
+
+def events_in(lines: Iterable[Line], harness: Harness, row: SessionRow) -> Iterator[SessionEvent]:
+    """Yield what a harness makes of a session's output, what it says at its end included."""
     folder = Path(row.log_path).parent
     reader = harness.reader(
         LaunchRequest(prompt="", cwd=Path(row.cwd), session_dir=folder, session_id=row.session_id, environment={})

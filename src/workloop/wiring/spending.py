@@ -1,7 +1,6 @@
 """How the loop learns what tokens cost, and what a dead loop's sessions spent by their kept output."""
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from workloop.config import DriverConfig, HarnessKind
@@ -12,9 +11,9 @@ from workloop.domain.session import SessionEvent, Started, Text, Tokens, ToolCal
 from workloop.domain.units import Unit
 from workloop.driver.spending.leftover import Reread, Retold
 from workloop.driver.spending.purse import Price, unpriced
-from workloop.runner.archive import STREAM_NAME, replay
-from workloop.runner.framing import OverlongLine
-from workloop.runner.harness.port import Harness, LaunchRequest
+from workloop.runner.archive import replay
+from workloop.runner.harness.port import Harness
+from workloop.wiring.logs import events_in, stream_of
 from workloop.wiring.metering import own_prices
 
 PROVIDERS: Final[Mapping[HarnessKind, str]] = {
@@ -25,6 +24,7 @@ PROVIDERS: Final[Mapping[HarnessKind, str]] = {
 USUAL: Final = "anthropic"
 """Whose dearest model stands for one of an unknown provider."""
 KNOWN: Final = ("anthropic", "openai", "google", "mistral", "deepseek", "x-ai")
+TELLING: Final = (Started, Text, ToolCall, Usage)
 
 
 def price_list(config: DriverConfig, clock: Clock) -> Price:
@@ -59,12 +59,11 @@ def reread_with(harnesses: Mapping[str, Harness], price: Price) -> Reread:
 
     def reread(row: SessionRow) -> Retold | None:
         """Read a session's output; None when it is not kept, or nobody can read it."""
-        path, harness = Path(row.log_path), harnesses.get(row.harness)
-        path = path if path.is_file() else path.with_name(STREAM_NAME)
-        if harness is None or not row.log_path or not path.is_file():
+        path, harness = stream_of(row), harnesses.get(row.harness)
+        if harness is None or path is None:
             return None
         try:
-            events = events_of(harness, row, path)
+            events = [event for event in events_in(replay(path), harness, row) if isinstance(event, TELLING)]
         except (Fault, OSError, EOFError):
             return None
         return retold(events, reports_cost=harness.capabilities.reports_cost or price is not unpriced)
@@ -72,21 +71,7 @@ def reread_with(harnesses: Mapping[str, Harness], price: Price) -> Reread:
     return reread
 
 
-def events_of(harness: Harness, row: SessionRow, path: Path) -> list[SessionEvent]:
-    """Read kept output with its harness, what it says at its end included."""
-    reader = harness.reader(
-        LaunchRequest(prompt="", cwd=Path(row.cwd), session_dir=path.parent, session_id=row.session_id, environment={})
-    )
-    reader.replies()
-    events: list[SessionEvent] = []
-    for number, line in enumerate(replay(path)):
-        found = reader.overlong(line.size, number) if isinstance(line, OverlongLine) else reader.feed(line, number)
-        events += [event for event in found if isinstance(event, Started | Text | ToolCall | Usage)]
-        reader.replies()
-    return [*events, *reader.finish(None, None, "").events]
-
-
-def retold(events: list[SessionEvent], *, reports_cost: bool) -> Retold:
+def retold(events: Sequence[SessionEvent], *, reports_cost: bool) -> Retold:
     """Add up what a session's events say."""
     usage = [event for event in events if isinstance(event, Usage)]
     costs = [event.cost_micros for event in usage if event.cost_micros is not None]
