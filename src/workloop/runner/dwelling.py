@@ -13,11 +13,12 @@ from typing import assert_never
 
 from workloop.runner.harness.files import write_private
 from workloop.runner.harness.needs import Needs
+from workloop.runner.sandbox.mounts import resolved
+from workloop.runner.sandbox.untrusted import ENTER
 
 FOLDER = "session-homes"
 ELSEWHERE = ".elsewhere"
 PRIVATE = 0o700
-ENTER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 SEPARATOR = "+"
 
 
@@ -33,14 +34,14 @@ def furnish(home: Path, needs: Needs, places: Iterable[Path]) -> dict[Path, Path
     """
     home.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
     for name, text in needs.copies.items():
-        clear(home, name, folder=False)
+        make_place(home, Path(name), Kind.NOTHING)
         write_private(home / name, text)
-    seen = {real(needs.home): home}
+    seen = {resolved(needs.home): home}
     for number, place in enumerate(needs.elsewhere):
         make_place(home, Path(ELSEWHERE, str(number)), Kind.FOLDER)
-        seen[real(place)] = home / ELSEWHERE / str(number)
+        seen[resolved(place)] = home / ELSEWHERE / str(number)
     for place in places:
-        name = real(place.parent) / place.name
+        name = resolved(place.parent) / place.name
         around = next((inside for inside in seen if name != inside and name.is_relative_to(inside)), None)
         if around is not None:
             make_place(seen[around], name.relative_to(around), kind_of(place))
@@ -60,11 +61,6 @@ def kind_of(place: Path) -> Kind:
     if place.is_symlink():
         return Kind.NOTHING
     return Kind.FOLDER if place.is_dir() else Kind.FILE
-
-
-def real(place: Path) -> Path:
-    """Return the real name of a place."""
-    return Path(os.path.realpath(place))
 
 
 def make_place(home: Path, name: Path, kind: Kind) -> None:
@@ -114,20 +110,16 @@ def made(at: int, name: str) -> None:
         return
 
 
-def clear(at: int | Path, name: str, *, folder: bool) -> None:
+def clear(at: int, name: str, *, folder: bool) -> None:
     """Take away what stands where a plain file or folder must be, if it is something else."""
-    opened = os.open(at, ENTER) if isinstance(at, Path) else at
     try:
-        mode = os.stat(name, dir_fd=opened, follow_symlinks=False).st_mode
+        mode = os.stat(name, dir_fd=at, follow_symlinks=False).st_mode
         if stat.S_ISDIR(mode) and not folder:
-            shutil.rmtree(name, dir_fd=opened)
+            shutil.rmtree(name, dir_fd=at)
         elif not stat.S_ISDIR(mode) and (folder or not stat.S_ISREG(mode)):
-            os.unlink(name, dir_fd=opened)
+            os.unlink(name, dir_fd=at)
     except FileNotFoundError:
         return
-    finally:
-        if isinstance(at, Path):
-            os.close(opened)
 
 
 def vacate(folder: Path, over: Callable[[str], bool]) -> tuple[Path, ...]:
