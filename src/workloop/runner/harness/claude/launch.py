@@ -16,7 +16,7 @@ from workloop.runner.harness.cli import CliConfig, CliHarness
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers
 from workloop.runner.harness.metering import anthropic_variables, kept
-from workloop.runner.harness.needs import Needs, OwnFiles, home_in
+from workloop.runner.harness.needs import Needs, OwnFiles
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.sandbox.enclosure import SandboxKind
 
@@ -100,8 +100,7 @@ class ClaudeHarness(CliHarness[ClaudeConfig]):
     def needs(self, environment: Mapping[str, str]) -> Needs:
         """Return the usual, and of the file that it writes all the time a copy with the account alone."""
         needs = super().needs(environment)
-        seen = {**environment, **self.config.environment}
-        account = account_in(home_in(seen, self.config.home_dir) / ACCOUNT_FILE)
+        account = account_in(needs.home / ACCOUNT_FILE)
         return replace(needs, copies={ACCOUNT_FILE: json.dumps(account)} if account else {})
 
     def launch(self, request: LaunchRequest) -> Launch:

@@ -87,13 +87,7 @@ class CodexHarness(CliHarness[CodexConfig]):
         match self.config.mode:
             case CodexMode.APP_SERVER:
                 self.opening(request)
-                argv = (
-                    binary,
-                    "app-server",
-                    *overrides(settings),
-                    *self.config.extra_args,
-                    *overrides(metered(request)),
-                )
+                argv = (binary, "app-server", *overrides(settings), *self.config.extra_args, *meter)
                 return Launch(argv=argv, env=env, cwd=request.cwd, interactive=True)
             case CodexMode.EXEC:
                 settings |= {f"mcp_servers.{name}": server for name, server in self.exec_servers(request).items()}
