@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from workloop.config import DriverConfig, HarnessKind, Settings
 from workloop.domain.budget import Limit, ScopeKind
-from workloop.domain.units import TOKEN_UNITS, Unit, share
+from workloop.domain.units import NOUNS, TOKEN_UNITS, Unit, number
 from workloop.wiring.doctor.finding import Finding, doubtful, fine
 
 TELLS_COST = frozenset({HarnessKind.CLAUDE, HarnessKind.OPENCODE, HarnessKind.SCRIPTED})
@@ -19,8 +19,12 @@ def look_at_budgets(settings: Settings) -> Iterator[Finding]:
         yield doubtful(f"bound[{entry}]", f"INERT: {why}", f"change {entry} in {settings.source}, or leave it out")
     yield from told_by_list(settings)
     if loop.budgets.budget.limits:
-        said = "; ".join(f"{limit.knob} {share(limit.unit, 0, limit.most)}" for limit in loop.budgets.budget.limits)
-        yield fine("budgets", said.replace(" 0.00 of ", " ").replace(" 0 of ", " "))
+        yield fine("budgets", "; ".join(map(written, loop.budgets.budget.limits)))
+
+
+def written(limit: Limit) -> str:
+    """Write a ceiling in words."""
+    return f"{limit.knob} {number(limit.unit, limit.most)} {NOUNS[limit.unit]}"
 
 
 def beaten(loop: DriverConfig) -> Iterator[tuple[str, str]]:
