@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from workloop.domain.charge import Charge, Source, settled, unknown
+from workloop.domain.charge import Charge, Source
 from workloop.domain.clock import Instant
 from workloop.domain.journal import SessionRow
 from workloop.domain.session import Tokens
 from workloop.domain.spend import Amount
-from workloop.domain.units import TOKEN_UNITS, Unit
+from workloop.domain.units import Unit
 from workloop.driver.spending.purse import Price
+from workloop.driver.spending.settling import concluded, dark_in
 from workloop.driver.spending.spending import Spending
 
 
@@ -54,9 +55,5 @@ def settle_left(
     used = Amount(tokens, cost or 0, min(wall_us, charge.reserved.get(Unit.WALL, wall_us)), 0 if charge.probe else 1)
     idle = not told.produced and told.tokens is None
     priced = cost is not None or not told.reports_cost
-    dark = () if idle else (*(TOKEN_UNITS if told.tokens is None else ()), *(() if priced else (Unit.COST,)))
-    lacking = spending.lacks(charge, dark)
-    named = replace(charge, model=model)
-    if lacking:
-        return unknown(named, used, at=at, lacking=lacking), lacking
-    return settled(named, used, at=at, priced=bool(cost), source=Source.STREAM), ()
+    dark = dark_in(tokens_known=idle or told.tokens is not None, cost_known=idle or priced)
+    return concluded(spending, replace(charge, model=model), used, at, dark, Source.STREAM)

@@ -1,6 +1,6 @@
 """What an ended session is booked at: by the meter, by its own report, by a list of prices, or as unknown."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 from workloop.domain.charge import Charge, Source, settled, unknown
 from workloop.domain.clock import Instant
@@ -10,13 +10,15 @@ from workloop.domain.spend import NOTHING, Amount, most
 from workloop.domain.units import TOKEN_UNITS, Unit
 from workloop.driver.attempt.outcomes import trusted
 from workloop.driver.spending.purse import Purse, replaced
+from workloop.driver.spending.spending import Spending
 
 
 def settle(purse: Purse, report: SessionReport, *, reports_cost: bool) -> tuple[Charge, tuple[Unit, ...]]:
     """Return a session's charge, and the units with a ceiling in which it cannot be known."""
+    source = Source.METER if purse.metered is not None else Source.REPORT
     tokens_known, cost_known = known(purse, report, reports_cost=reports_cost)
-    used = final(purse, report)
-    return concluded(purse, used, report.ended_at, tokens_known=tokens_known, cost_known=cost_known)
+    dark = dark_in(tokens_known=tokens_known, cost_known=cost_known)
+    return concluded(purse.spending, purse.charge, final(purse, report), report.ended_at, dark, source)
 
 
 def known(purse: Purse, report: SessionReport, *, reports_cost: bool) -> tuple[bool, bool]:
@@ -50,20 +52,22 @@ def final(purse: Purse, report: SessionReport) -> Amount:
     return replaced(counted, max(0, report.ended_at - report.started_at), 0 if purse.charge.probe else 1)
 
 
+def dark_in(*, tokens_known: bool, cost_known: bool) -> tuple[Unit, ...]:
+    """Return the units in which a session's spending is not known."""
+    return (*(() if tokens_known else TOKEN_UNITS), *(() if cost_known else (Unit.COST,)))
+
+
 def concluded(
-    purse: Purse, used: Amount, at: Instant, *, tokens_known: bool, cost_known: bool
+    spending: Spending, charge: Charge, used: Amount, at: Instant, dark: Sequence[Unit], source: Source
 ) -> tuple[Charge, tuple[Unit, ...]]:
     """Return a charge settled, or unknown in the units that a ceiling concerns."""
-    dark = (*(() if tokens_known else TOKEN_UNITS), *(() if cost_known else (Unit.COST,)))
-    lacking = purse.spending.lacks(purse.charge, dark)
+    lacking = spending.lacks(charge, dark)
     if lacking:
-        return unknown(purse.charge, used, at=at, lacking=lacking), lacking
-    source = Source.METER if purse.metered is not None else Source.REPORT
-    return settled(purse.charge, used, at=at, priced=cost_known and used.cost_micros > 0, source=source), ()
+        return unknown(charge, used, at=at, lacking=lacking), lacking
+    return settled(charge, used, at=at, priced=Unit.COST not in dark and used.cost_micros > 0, source=source), ()
 
 
 def untold(purse: Purse, at: Instant, *, began: bool) -> tuple[Charge, tuple[Unit, ...]]:
     """Return the charge of a session that nobody reports on; one that said nothing at all used nothing."""
-    used = purse.used()
-    charge, lacking = concluded(purse, used, at, tokens_known=not began, cost_known=not began)
-    return replace(charge, source=Source.STREAM) if not lacking else charge, lacking
+    dark = dark_in(tokens_known=not began, cost_known=not began)
+    return concluded(purse.spending, purse.charge, purse.used(), at, dark, Source.STREAM)
