@@ -4,7 +4,6 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from workloop.config import HarnessKind, NetworkWish, SandboxWish, Settings
@@ -78,7 +77,7 @@ def look_inside(
 def started(check: str, argv: tuple[str, ...], visible: Mapping[str, str], walls: Walls, rooms: Rooms) -> Finding:
     """Run what prints a program's version inside the walls."""
     with tempfile.TemporaryDirectory(prefix="workloop-doctor-") as cwd:
-        inside = walls.enclosure.enclose(argv, visible, Path(cwd), shut_doors(rooms))
+        inside = walls.enclosure.enclose(argv, visible, Path(cwd), rooms)
         try:
             done = subprocess.run(
                 inside.argv,
@@ -96,11 +95,6 @@ def started(check: str, argv: tuple[str, ...], visible: Mapping[str, str], walls
         return fine(check, "it starts inside")
     said = (done.stderr.strip() or done.stdout.strip())[-SAID_CHARACTERS_MAX:]
     return broken(check, f"it does not start inside: {said}", f"name what it needs: {entry_of(check)}")
-
-
-def shut_doors(rooms: Rooms) -> Rooms:
-    """Return rooms without ways out: no loop is there to open them."""
-    return replace(rooms, ports={})
 
 
 def entry_of(check: str) -> str:
