@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from walls import NEEDS_WALLS
 
 from loop_bench import LoopBench, check, commit, complete, honest, rule, verdict, write
-from workloop.runner.sandbox.enclosure import Network
-from workloop.runner.sandbox.trial import try_bwrap
 
-TRIAL = try_bwrap(Network.OPEN)
-pytestmark = pytest.mark.skipif(bool(TRIAL.failure), reason=f"no walls here: {TRIAL.failure}")
+pytestmark = NEEDS_WALLS
 KINDS = {"open": 'kind = "bwrap"', "cut": 'kind = "bwrap"\nnetwork = "loopback"\nchecks_network = "none"'}
 PROGRAM = """
 import json, os, pathlib, subprocess, sys
