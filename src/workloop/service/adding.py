@@ -15,9 +15,9 @@ from workloop.domain.item import TERMINAL, Item, Role, State
 from workloop.domain.merge import Merged, differing_paths, merge
 from workloop.domain.new_item import NewItem
 from workloop.domain.ordering import in_order
-from workloop.domain.question import FactKind
 from workloop.domain.rank import rank
 from workloop.service.call import Call, contract_text, fresh_id
+from workloop.service.facts import has_landed, newest_successor
 from workloop.service.unblocking import CLOSED
 from workloop.store.port import Edge, Reading
 
@@ -184,7 +184,7 @@ class Batch:
     def has_reached(self, known: Item, until: str) -> bool:
         """Tell whether an item has got as far as a dependency asks."""
         if known.state is State.SUCCEEDED and until == "landed":
-            return any(fact.kind is FactKind.LANDED for fact in self.call.tx.facts_of(known.id))
+            return has_landed(self.call.tx, known)
         return known.state is State.SUCCEEDED or (until == "candidate" and known.state is State.CANDIDATE)
 
     def newer(self, known: Item) -> Item | None:
@@ -193,8 +193,7 @@ class Batch:
             return self.call.item(known.replaced_by)
         if known.state not in TERMINAL:
             return None
-        names = [fact.ref for fact in self.call.tx.facts_of(known.id) if fact.kind is FactKind.SUCCEEDED_BY]
-        return self.call.tx.item_by_key(known.campaign_id, names[-1]) if names else None
+        return newest_successor(self.call.tx, known, self.call.tx.facts_of(known.id))
 
     def gates(self, item_id: ItemId, wish: NewItem) -> list[Edge]:
         """Return edges to the open versions of the same subject, so that two are never claimable."""

@@ -15,6 +15,7 @@ from workloop.domain.transitions import Move, next_state
 from workloop.domain.verdict import CandidateState
 from workloop.service.call import Call, contract_text, fresh_id, require_item
 from workloop.service.ending import close, owned
+from workloop.service.facts import newest_successor
 from workloop.service.follow_ups import open_follow_ups
 from workloop.service.unblocking import CLOSED, follow_replacement, reached, ready_rank
 from workloop.store.port import Edge
@@ -217,8 +218,7 @@ def again(call: Call, key: str, reason: str) -> AgainAnswer:
 
 def successor_of(call: Call, old: Item) -> Item | None:
     """Return the successor that is under way or has reached its end, if there is one."""
-    names = [fact.ref for fact in call.tx.facts_of(old.id) if fact.kind is FactKind.SUCCEEDED_BY]
-    newest = call.tx.item_by_key(call.campaign.id, names[-1]) if names else None
+    newest = newest_successor(call.tx, old, call.tx.facts_of(old.id))
     return None if newest is None or newest.state in (State.FAILED, State.CANCELLED) else newest
 
 

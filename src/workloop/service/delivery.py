@@ -11,10 +11,11 @@ from workloop.domain.errors import Conflict, Forbidden
 from workloop.domain.ids import CampaignId
 from workloop.domain.item import TERMINAL, Item, Role, State
 from workloop.domain.lease import ClaimEnd
-from workloop.domain.question import Fact, FactKind
+from workloop.domain.question import LANDING_SETTLED, Fact, FactKind
 from workloop.domain.transitions import Move
 from workloop.service.call import Call, contract_of, require_item
 from workloop.service.closing import end_lineage, state_fact, successor
+from workloop.service.facts import has_landed, newest_successor
 from workloop.store.port import Reading
 
 PAGE = 500
@@ -81,7 +82,7 @@ def report_contained(call: Call, key: str, tip: str, missing: str) -> RedAnswer:
 
 def is_gone(facts: Sequence[Fact]) -> bool:
     """Tell whether a result that had landed was last seen missing from the branch."""
-    landings = [fact.kind for fact in facts if fact.kind in (FactKind.LANDED, FactKind.LANDING_REFUSED)]
+    landings = [fact.kind for fact in facts if fact.kind in LANDING_SETTLED]
     return FactKind.LANDED in landings and landings[-1] is FactKind.LANDING_REFUSED
 
 
@@ -92,7 +93,7 @@ def report_green(call: Call, key: str, tip: str) -> RedAnswer:
     looks = [fact for fact in facts if fact.kind in LOOKS]
     if not looks or looks[-1].kind is not FactKind.STILL_GREEN or looks[-1].ref != tip:
         state_fact(call, item, FactKind.STILL_GREEN, tip)
-    repair = newest_repair(call.tx, item, facts)
+    repair = newest_successor(call.tx, item, facts)
     if repair is not None and repair.state is State.PENDING and not repair.fence:
         reason = f"the checks of {item.key} pass again at {tip}"
         end_lineage(call, repair, Move.CANCEL, ClaimEnd.CANCELLED, reason)
@@ -111,7 +112,7 @@ def report_red(call: Call, key: str, tip: str, broken: Sequence[str], served_by:
     ref = f"{tip}: {', '.join(broken)}"
     if not any(fact.kind is FactKind.RED_AFTER_LANDING and fact.ref == ref for fact in facts):
         state_fact(call, item, FactKind.RED_AFTER_LANDING, ref)
-    known = newest_repair(call.tx, item, facts)
+    known = newest_successor(call.tx, item, facts)
     held = f"{served_by} serves it" if served_by else why_no_repair(call, item, known, facts)
     if held:
         there = served_by or (known.key if known is not None else None)
@@ -133,17 +134,6 @@ def why_no_repair(call: Call, item: Item, known: Item | None, facts: Sequence[Fa
     return f"{made} repairs did not keep it green: a person must look" if made >= MENDED_MAX else ""
 
 
-def newest_repair(tx: Reading, item: Item, facts: Sequence[Fact]) -> Item | None:
-    """Return the newest item that was made to take up what this one left."""
-    names = [fact.ref for fact in facts if fact.kind is FactKind.SUCCEEDED_BY]
-    return tx.item_by_key(item.campaign_id, names[-1]) if names else None
-
-
-def has_landed(tx: Reading, item: Item) -> bool:
-    """Tell whether the branch was seen to contain an item's result."""
-    return any(fact.kind is FactKind.LANDED for fact in tx.facts_of(item.id))
-
-
 def require_landed(call: Call, key: str) -> Item:
     """Return a root whose result landed; only the host looks at branches."""
     if not call.actor.host:
@@ -157,7 +147,7 @@ def require_landed(call: Call, key: str) -> Item:
 def repair_for(tx: Reading, landed: Sequence[Landed], check: Check) -> Item | None:
     """Return the open repair, of whichever landed result, that has the same command to make green."""
     for one in landed:
-        repair = newest_repair(tx, one.item, tx.facts_of(one.item.id))
+        repair = newest_successor(tx, one.item, tx.facts_of(one.item.id))
         if repair is None or repair.state in TERMINAL:
             continue
         mends = (mine for mine in contract_of(tx, repair).checks if mine.kind is CheckKind.PROVES)
