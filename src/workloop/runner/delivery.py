@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from workloop.runner.gitfacts import HEADS
-from workloop.runner.registry import require_item_id
-from workloop.runner.remote import WIP_REFS, PushWord, RefPush, Remote, push, require_same, seen_at
+from workloop.runner.registry import WIP_REFS, require_item_id
+from workloop.runner.remote import PushWord, RefPush, Remote, push, require_same, seen_at
 
 Stands = Callable[[], bool]
 

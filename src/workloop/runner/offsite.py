@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from workloop.domain.errors import WorkloopError
 from workloop.runner.git import ANY_FAILURE, git
-from workloop.runner.gitfacts import NO_COMMIT, commit_of, is_ancestor, move_ref
+from workloop.runner.gitfacts import NO_COMMIT, commit_of, move_ref
 from workloop.runner.leaks import leaks
 from workloop.runner.registry import WIP_REFS, Workspace
-from workloop.runner.remote import PushWord, RefPush, Remote, fetch_tip, push, require_same, seen_at
+from workloop.runner.remote import PushWord, RefPush, Remote, fetch_tip, push, require_same, seen_at, unpublished
 from workloop.runner.repository import Repository
 
 UNSENT_REFS = "refs/workloop/unsent/"
@@ -67,8 +67,7 @@ def send(remote: Remote, sha: str, ref: str) -> tuple[Sent, bool]:
 
 def why_not(repository: Repository, sha: str, tip: str) -> str:
     """Say why a commit must not be sent: private commits below it, secrets, or too much; nothing when it may."""
-    fork = git(repository.path, "merge-base", sha, repository.integration_ref, call=ANY_FAILURE)
-    if fork.exit_code == 0 and fork.text and not is_ancestor(repository.path, fork.text.splitlines()[0], tip):
+    if unpublished(repository, sha, tip):
         return f"it stands on commits of {repository.integration_branch} that the remote lacks"
     return "; ".join(leaks(repository, sha, tip)[:SHOWN_MAX])
 

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 from workloop.domain.errors import Refusal
 from workloop.runner.git import ANY_FAILURE, GitCall, GitError, git
-from workloop.runner.gitfacts import HEADS, SHA, require_commit
+from workloop.runner.gitfacts import HEADS, SHA, commits_between, is_ancestor, require_commit
 from workloop.runner.repository import Repository
 
 SEEN_REFS = "refs/workloop/remote/"
-WIP_REFS = "refs/workloop/wip/"
 # What git and ssh need of the environment to reach a remote as the operator would, beyond what every run sees.
 REACHING = (
     "SSH_AUTH_SOCK",
@@ -166,7 +165,9 @@ def unreachable(remote: Remote, error: str) -> RemoteError:
     )
 
 
-def published(remote: Remote, sha: str, branch: str) -> bool:
-    """Say whether a branch on the remote, as it was last fetched, contains a commit."""
-    asked = ("merge-base", "--is-ancestor", sha, f"{SEEN_REFS}{branch}")
-    return git(remote.repository.path, *asked, call=ANY_FAILURE).exit_code == 0
+def unpublished(repository: Repository, sha: str, tip: str) -> int:
+    """Count the operator's own commits below one that a remote's tip lacks: on the branch here, not on the remote's."""
+    base = git(repository.path, "merge-base", sha, repository.integration_ref, call=ANY_FAILURE)
+    if base.exit_code != 0 or is_ancestor(repository.path, base.text, tip):
+        return 0
+    return commits_between(repository.path, tip, base.text)

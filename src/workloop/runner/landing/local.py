@@ -7,6 +7,7 @@ from workloop.runner.git import ANY_FAILURE, RefMovedError, git, printables
 from workloop.runner.gitfacts import (
     HEADS,
     dirty_paths,
+    git_dir,
     is_ancestor,
     move_ref,
     operation_under_way,
@@ -81,7 +82,7 @@ def _dirty_checkouts(repository: Repository) -> tuple[str, ...]:
 
 
 def _rebases(worktree: Path, branch: str) -> bool:
-    directory = Path(git(worktree, "rev-parse", "--absolute-git-dir").text)
+    directory = git_dir(worktree)
     names = (directory / folder / "head-name" for folder in ("rebase-merge", "rebase-apply"))
     return any(name.is_file() and os.fsdecode(name.read_bytes()).strip() == HEADS + branch for name in names)
 

@@ -9,7 +9,7 @@ from workloop.runner.gitfacts import commit_of, is_ancestor, tree_of
 from workloop.runner.landing.merging import checked_merge, withheld
 from workloop.runner.landing.order import Guards, Landing, LandingOrder, LandingOutcome
 from workloop.runner.landing.pulls import PullRequests
-from workloop.runner.landing.push import catch_up, unpublished
+from workloop.runner.landing.push import catch_up, unpushed_base
 from workloop.runner.remote import Remote, fetch_tip, require_same
 
 UNDELIVERED = {
@@ -66,10 +66,9 @@ class Offer:
     def open(self) -> Landing:
         """Check the merge, push the branch, open the pull request, and see that it is there."""
         repository = self.remote.repository
-        private = unpublished(repository, self.sha, self.tip)
+        private = unpushed_base(self.remote, self.sha, self.tip)
         if private:
-            said = f"it stands on {private} commits of {repository.integration_branch} that {self.remote.name} lacks"
-            return self.ended(LandingOutcome.UNPUSHED_BASE, f"{said}: push them first")
+            return self.ended(LandingOutcome.UNPUSHED_BASE, private)
         merged = checked_merge(repository, self.order, self.sha, self.tip, self.guards)
         if isinstance(merged, Landing):
             return merged

@@ -2,13 +2,23 @@
 
 from dataclasses import dataclass
 
-from workloop.runner.git import ANY_FAILURE, git
-from workloop.runner.gitfacts import commits_between, is_ancestor
+from workloop.runner.git import git
+from workloop.runner.gitfacts import HEADS, is_ancestor
 from workloop.runner.landing.local import advance
 from workloop.runner.landing.merging import checked_merge
 from workloop.runner.landing.order import Guards, Landing, LandingOrder, LandingOutcome
-from workloop.runner.remote import PushWord, RefPush, Remote, RemoteError, fetch_tip, push, require_same
-from workloop.runner.repository import Repository, integration_tip
+from workloop.runner.remote import (
+    SEEN_REFS,
+    PushWord,
+    RefPush,
+    Remote,
+    RemoteError,
+    fetch_tip,
+    push,
+    require_same,
+    unpublished,
+)
+from workloop.runner.repository import integration_tip
 
 TRIES = 3
 
@@ -32,10 +42,9 @@ class Attempt:
         tip = fetch_tip(self.remote, repository.integration_branch)
         if is_ancestor(repository.path, self.sha, tip):
             return self.ended(LandingOutcome.ALREADY_LANDED, tip)
-        private = unpublished(repository, self.sha, tip)
+        private = unpushed_base(self.remote, self.sha, tip)
         if private:
-            said = f"it stands on {private} commits of {repository.integration_branch} that {self.remote.name} lacks"
-            return self.ended(LandingOutcome.UNPUSHED_BASE, tip, f"{said}: push them first")
+            return self.ended(LandingOutcome.UNPUSHED_BASE, tip, private)
         merged = checked_merge(repository, self.order, self.sha, tip, self.guards)
         if isinstance(merged, Landing):
             return merged
@@ -46,7 +55,7 @@ class Attempt:
     def pushed(self, tip: str, merge: str) -> Landing:
         """Push a checked merge; what counts is what the remote shows afterwards, whatever the push said."""
         branch = self.remote.repository.integration_branch
-        answer = push(self.remote, RefPush(merge, f"refs/heads/{branch}"))
+        answer = push(self.remote, RefPush(merge, HEADS + branch))
         try:
             after = fetch_tip(self.remote, branch)
         except RemoteError as unknown:
@@ -72,18 +81,19 @@ def push_merge(remote: Remote, order: LandingOrder, sha: str, guards: Guards) ->
     return landing
 
 
-def unpublished(repository: Repository, sha: str, tip: str) -> int:
-    """Count the operator's own commits that would be published along: on the branch here, not on the remote's."""
-    base = git(repository.path, "merge-base", sha, repository.integration_ref, call=ANY_FAILURE)
-    if base.exit_code != 0 or is_ancestor(repository.path, base.text, tip):
-        return 0
-    return commits_between(repository.path, tip, base.text)
+def unpushed_base(remote: Remote, sha: str, tip: str) -> str:
+    """Say that commits of the operator's own would be published along; nothing when there are none."""
+    private = unpublished(remote.repository, sha, tip)
+    if not private:
+        return ""
+    branch = remote.repository.integration_branch
+    return f"it stands on {private} commits of {branch} that {remote.name} lacks: push them first"
 
 
 def catch_up(remote: Remote) -> str:
     """Bring the branch here up to the remote's as last fetched, where nothing is in the way; returns why it was not."""
     repository = remote.repository
-    here, there = integration_tip(repository), f"refs/workloop/remote/{repository.integration_branch}"
+    here, there = integration_tip(repository), SEEN_REFS + repository.integration_branch
     if is_ancestor(repository.path, there, here):
         return ""
     if not is_ancestor(repository.path, here, there):
