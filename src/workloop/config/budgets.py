@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, time, timedelta, tzinfo
-from enum import StrEnum
+from datetime import time, timedelta, tzinfo
 from typing import Final
 
-from workloop.config.hours import read_zone
+from workloop.config.hours import day_of, instant_of, read_zone
 from workloop.config.names import check_name
 from workloop.domain.budget import WINDOWS, Budget, Limit, ScopeKind, Window
-from workloop.domain.clock import EPOCH, SECOND_US, Instant
+from workloop.domain.clock import SECOND_US, Instant
 from workloop.domain.reader import Json, Reader, bad, one_of
 from workloop.domain.units import MICROS, TOKEN_UNITS, Unit
 
@@ -24,14 +23,6 @@ SHARED: Final = (ScopeKind.RUN, ScopeKind.DAY, ScopeKind.CAMPAIGN, *NAMED)
 MEASURED: Final = (*TOKEN_UNITS, Unit.COST)
 
 
-class Per(StrEnum):
-    """Over which time the ceilings of a target or a harness count."""
-
-    RUN = "run"
-    DAY = "day"
-    TOTAL = "total"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budgets:
     """Every ceiling of a loop, and in which time zone a day begins; None is the machine's own."""
@@ -42,15 +33,9 @@ class Budgets:
 
     def day(self, now: Instant) -> tuple[Instant, Instant]:
         """Return when the present day began and when it ends, whatever a change of summer time makes of its length."""
-        today = (EPOCH + timedelta(microseconds=now)).astimezone(self.zone).date()
-        return self.midnight(datetime.combine(today, time())), self.midnight(
-            datetime.combine(today + timedelta(days=1), time())
-        )
-
-    def midnight(self, wall: datetime) -> Instant:
-        """Return a wall clock's time as an instant."""
-        aware = wall.replace(tzinfo=self.zone) if self.zone is not None else wall.astimezone()
-        return Instant((aware - EPOCH) // timedelta(microseconds=1))
+        today = day_of(now, self.zone)
+        begins, ends = (instant_of(day, time(), self.zone) for day in (today, today + timedelta(days=1)))
+        return begins, ends
 
 
 def read_budgets(value: Json) -> Budgets:
@@ -94,7 +79,7 @@ def read_limits(table: Reader, kind: ScopeKind, name: str) -> list[Limit]:
     """Read the ceilings of one table."""
     window = WINDOWS.get(kind) or Window.RUN
     if kind in NAMED:
-        window = Window(one_of(table, "per", Per, table.text("per", default=Per.RUN)).value)
+        window = one_of(table, "per", Window, table.text("per", default=window))
     ceilings = read_ceilings(table)
     return [Limit(kind=kind, unit=unit, most=most, name=name, window=window) for unit, most in ceilings.items()]
 

@@ -47,7 +47,7 @@ class ActiveHours:
 
     def spans(self, now: Instant) -> Iterator[tuple[Instant, Instant]]:
         """Yield the windows around an instant, each as it falls on the clock of its own day."""
-        today = (EPOCH + timedelta(microseconds=now)).astimezone(self.zone).date()
+        today = day_of(now, self.zone)
         for number in range(-1, AHEAD_DAYS):
             day = today + timedelta(days=number)
             for window in self.windows:
@@ -58,9 +58,19 @@ class ActiveHours:
     def instant(self, day: date, minute: int) -> Instant:
         """Return a minute of a day as an instant; an hour that a clock skips is the hour after."""
         extra, minute = divmod(minute, DAY_MINUTES)
-        wall = datetime.combine(day + timedelta(days=extra), time(minute // 60, minute % 60))
-        aware = wall.replace(tzinfo=self.zone) if self.zone is not None else wall.astimezone()
-        return Instant((aware - EPOCH) // timedelta(microseconds=1))
+        return instant_of(day + timedelta(days=extra), time(minute // 60, minute % 60), self.zone)
+
+
+def day_of(now: Instant, zone: tzinfo | None) -> date:
+    """Return the date of an instant in a time zone; None is the machine's own."""
+    return (EPOCH + timedelta(microseconds=now)).astimezone(zone).date()
+
+
+def instant_of(day: date, clock: time, zone: tzinfo | None) -> Instant:
+    """Return a time of a day as an instant, by the clock of a time zone."""
+    wall = datetime.combine(day, clock)
+    aware = wall.replace(tzinfo=zone) if zone is not None else wall.astimezone()
+    return Instant((aware - EPOCH) // timedelta(microseconds=1))
 
 
 def read_hours(reader: Reader) -> ActiveHours | None:
