@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from workloop.config.budgets import DOLLARS_MAX
 from workloop.domain.reader import Json, Reader, bad
+from workloop.domain.units import MICROS
 
-DOLLARS_MAX = 1_000_000.0
-MICROS = 1_000_000
 FILE_MARK = "@"  # a marker in front of a path
 
 
