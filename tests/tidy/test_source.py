@@ -1,5 +1,6 @@
 """Every file keeps the house rules, and every rule can fail."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,18 @@ def test_tests_keep_the_rules(path: Path) -> None:
 @pytest.mark.parametrize("path", [*PAGES, *BENCHES], ids=str)
 def test_pages_and_benchmarks_hold_no_banned_text(path: Path) -> None:
     assert list(texts((ROOT / path).read_text("utf-8"))) == []
+
+
+def test_no_two_files_of_the_tests_share_a_name() -> None:
+    """Outside of a package pytest imports a file by its bare name: of two with one name the second is an error."""
+    assert twins([path for path in TESTS if not (ROOT / "tests" / path.parent / "__init__.py").exists()]) == []
+    assert twins([Path("unit/test_one.py"), Path("process/test_one.py"), Path("unit/test_two.py")]) == ["test_one.py"]
+
+
+def twins(paths: list[Path]) -> list[str]:
+    """Return the names that more than one file has; each folder may have a conftest of its own."""
+    count = Counter(path.name for path in paths)
+    return [name for name, times in count.items() if times > 1 and name != "conftest.py"]
 
 
 def test_no_module_is_forgotten() -> None:
