@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from workloop.domain.charge import Charge
-from workloop.domain.clock import Instant, to_text
+from workloop.domain.clock import SECOND_US, Instant, to_text
 from workloop.domain.costing import FEW, By, Spread, Sum, forecast, per_root, per_session, sums, tokens_of
 from workloop.domain.errors import NotFound
 from workloop.domain.ids import ItemId
 from workloop.domain.item import TERMINAL, Item, Role, State
 from workloop.domain.units import MICROS, Unit
 from workloop.service.call import Queue, require_campaign
-from workloop.service.delivery import has_landed
+from workloop.service.facts import has_landed
 from workloop.store.journal.port import JournalReading
 
 Answer = dict[str, Any]
@@ -23,7 +23,7 @@ def costs(journal: JournalReading, queues: Mapping[str, Queue], *, by: By, since
     """Add up what sessions cost since then, and what each change that landed cost in the mean."""
     require_target(target, journal, queues)
     charges = [one for one in journal.charges(since=since, limit=CHARGES_MOST) if target in ("", one.payer.target)]
-    whole = next(iter(sums(charges, By.PROJECT).values()), Sum()) if target else total(charges)
+    whole = total(charges)
     landed, verified = done(queues, whole.roots)
     return {
         "by": by.value,
@@ -133,7 +133,7 @@ def items_of(queue: Queue) -> list[Item]:
 
 def spread_of(unit: Unit, one: Spread) -> Answer:
     """Describe a spread in the unit that people read."""
-    scale = {Unit.COST: MICROS, Unit.WALL: 1_000_000}.get(unit, 1)
+    scale = {Unit.COST: MICROS, Unit.WALL: SECOND_US}.get(unit, 1)
     middle, high = one.middle / scale, one.high / scale
     whole = scale == 1
     return {"middle": int(middle) if whole else round(middle, 6), "nine_in_ten": int(high) if whole else round(high, 6)}
