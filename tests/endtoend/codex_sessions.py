@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import anyio
 import psutil
@@ -46,7 +47,7 @@ class Setup:
             "prompt": "- do it",
             "cwd": self.work,
             "session_dir": session_dir,
-            "session_id": f"11111111-2222-4333-8444-55555555555{self.sessions}",
+            "session_id": str(uuid4()),
             "environment": self.codex.environment(),
             "model": CODEX_MODEL,
         }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from signal import SIGKILL
 from typing import Any
+from uuid import uuid4
 
 import anyio
 import psutil
@@ -43,7 +44,6 @@ from workloop.testing.model_server import ModelServer
 pytestmark = [pytest.mark.anyio, pytest.mark.real_agent]
 LIMITS = SessionLimits(ladder=StopLadder(interrupt_seconds=10, terminate_seconds=5), look_seconds=0.3)
 BOUND_SECONDS = 90
-IDS = ("11111111-2222-4333-8444-555555555551", "11111111-2222-4333-8444-555555555552")
 SLEEP = "python3 -c 'import time; time.sleep(271)'"
 
 
@@ -63,6 +63,7 @@ class Setup:
     extra_args: tuple[str, ...] = ()
     events: list[SessionEvent] = field(default_factory=list)
     stop: StopRequest = field(default_factory=StopRequest)
+    ids: tuple[str, str] = field(default_factory=lambda: (str(uuid4()), str(uuid4())))
 
     async def run(self, model: ModelServer, number: int = 0, **fields: Any) -> SessionReport:
         for name in ("work", f"session-{number}"):
@@ -77,7 +78,7 @@ class Setup:
             "prompt": "- do it",
             "cwd": self.folder / "work",
             "session_dir": self.folder / f"session-{number}",
-            "session_id": IDS[number],
+            "session_id": self.ids[number],
             "environment": environment,
             "model": "claude-sonnet-4-5",
         }
@@ -162,7 +163,7 @@ async def test_real_session_writes_and_is_clean(setup: Setup) -> None:
     assert (report.tokens.input, report.tokens.output, report.tokens.cache_read) == (800, 120, 1600)
     assert report.cost_micros
     assert report.unrecognised == 0
-    assert report.resume_id == IDS[0]
+    assert report.resume_id == setup.ids[0]
 
 
 async def test_real_session_reaches_the_loop_over_mcp(setup: Setup) -> None:
@@ -206,7 +207,7 @@ async def test_real_session_that_is_stopped_leaves_no_tool_running(setup: Setup)
     with ModelServer([Call("Bash", {"command": f"touch {up}; {SLEEP}"}), Say("slept")]) as model:
         report = await setup.run_until(up, lambda: setup.stop.request("enough"), model)
     assert (report.session_class, report.death_proven) == (SessionClass.STOPPED, True)
-    assert report.resume_id == IDS[0]
+    assert report.resume_id == setup.ids[0]
     assert not setup.processes()
 
 
@@ -250,7 +251,7 @@ async def test_real_session_whose_model_hangs_is_ended_by_the_watch(setup: Setup
         report = await setup.run(model)
     assert (report.session_class, report.death_proven) == (SessionClass.HUNG, True)
     assert [event.name for event in setup.events if isinstance(event, ToolResult)] == ["Bash"]
-    assert report.resume_id == IDS[0]
+    assert report.resume_id == setup.ids[0]
 
 
 async def test_real_session_whose_mcp_call_is_denied_is_denied_and_the_server_hears_nothing(setup: Setup) -> None:
