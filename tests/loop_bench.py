@@ -15,6 +15,7 @@ from typing import Any
 from workloop.client import LocalClient
 from workloop.config import Settings, parse, place_of
 from workloop.domain.settings import read_settings
+from workloop.runner.processtable import row_of
 from workloop.service.call import Queue
 from workloop.service.campaigns import create_campaign
 from workloop.store.port import Store
@@ -25,6 +26,7 @@ from workloop.wiring import open_store, operator
 BOUND_SECONDS = 150.0
 Facts = dict[str, Any]
 Wanted = Callable[[Facts], bool]
+NewBench = Callable[..., "LoopBench"]
 
 SETTINGS = """
 [campaign]
@@ -73,7 +75,7 @@ class LoopProcess:
         for line in self.popen.stderr:
             with self.changed:
                 try:
-                    told = json.loads(line)
+                    told = {"event": "error", **json.loads(line)}
                 except ValueError:
                     told = {"event": "plain", "text": line}
                 self.events.append(told)
@@ -215,6 +217,12 @@ class LoopBench:
         assert report, (code, loop.events)
         return code, report, loop
 
+    def ask(self, *words: str, code: int = 0) -> Any:
+        """Run a command as a person at another terminal does; returns what it answers or is refused with."""
+        done = subprocess.run(self.argv(*words), env=self.environment, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        return json.loads(done.stdout or done.stderr)
+
     def show(self, key: str) -> Facts:
         """Show an item."""
         return self.client.call("show", {"key": key})
@@ -251,6 +259,20 @@ class LoopBench:
             if loop.popen.poll() is None:
                 loop.kill()
         self.store.close()
+
+
+def gone(pid: int) -> bool:
+    """Tell whether a process has ended, reaped or not."""
+    row = row_of(pid)
+    return row is None or row.zombie
+
+
+def wait_for_file(path: Path, seconds: float = BOUND_SECONDS) -> None:
+    """Wait until another process has made a file."""
+    deadline, pause = time.monotonic() + seconds, threading.Event()
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path} did not appear"
+        pause.wait(0.02)
 
 
 def check(command: str = "grep -q fixed thing.txt", name: str = "fixed", **fields: Any) -> Facts:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ from workloop import (
 )
 from workloop.domain.clock import Instant
 from workloop.domain.errors import BadRequest, Conflict, Forbidden
+from workloop.driver.attempt.hints import write_note
 
 NewBench = Callable[[str], LoopBench]
 
@@ -276,6 +278,34 @@ def test_a_backlog_that_refuses_the_loop_itself_ends_it(new_bench: NewBench) -> 
     bench.rules(rule("*", *honest()))
     with pytest.raises(Forbidden, match="the key is worthless"):
         asyncio.run(driver.run())
+
+
+def test_a_campaign_that_is_lost_while_the_loop_begins_is_its_own_target_s_affair(new_bench: NewBench) -> None:
+    """What cannot be taken up at one target keeps nobody else from working."""
+    good, bad = new_bench("good"), new_bench("bad")
+    good.rules(rule("*", *honest()))
+    good.add("a", verification="none", checks=[])
+    left = good.folder / "loop" / "targets" / "good" / "sessions" / "s-1"
+    left.mkdir(parents=True, mode=0o700)
+    write_note(left, {"key": "old", "item_id": "i-1", "attempt": 1})
+    targets = [
+        Target(one.folder.name, None, one.repository.path, queue=workloop.open_queue(one.repository.path))
+        for one in (good, bad)
+    ]
+    driver = workloop.Driver.multi(config(good, work_dir=None, max_iterations=1), "scripted", targets)
+    told = Told()
+
+    def lose(kind: str, facts: Mapping[str, Any]) -> None:
+        told.events.append({"event": kind, **facts})
+        if kind == "recovered":
+            with sqlite3.connect(bad.settings.place.store) as raw:
+                raw.execute("PRAGMA writable_schema = ON")
+                raw.execute("DELETE FROM campaign")
+
+    driver.tell = lose
+    report = asyncio.run(driver.run())
+    assert (report.reason, good.state("a")) == (LoopEndReason.SESSIONS, "succeeded")
+    assert "no campaign" in told.named("store", target="bad")[0]["error"]
 
 
 def test_cancelling_the_driver_ends_its_sessions_and_gives_their_items_back(new_bench: NewBench) -> None:

@@ -4,7 +4,7 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
-from workloop.domain.errors import StoreUnavailable
+from workloop.domain.errors import WorkloopError
 from workloop.domain.gate import Gate, Seen
 from workloop.domain.ids import Fence, ItemId, id_number
 from workloop.domain.lease import Claim, ClaimEnd
@@ -76,7 +76,7 @@ async def claim_ended(desk: Desk, work: Work, held: Held) -> Claim | None:
     assert work.site.project is not None
     try:
         return await run_sync(claim_of, work.site.project, held)
-    except StoreUnavailable as failed:
+    except WorkloopError as failed:
         work.site.fail(failed)
         desk.parts.tell("store", {"target": work.site.name, "key": held.key, "error": str(failed)})
         return None

@@ -7,7 +7,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from workloop.domain.clock import SECOND_US, Instant, seconds_us, to_text
-from workloop.domain.errors import StoreUnavailable, WorkloopError
+from workloop.domain.errors import WorkloopError
 from workloop.domain.gate import GateKey
 from workloop.domain.suspension import Reading, gap_between
 from workloop.driver.attempt.holding import Held
@@ -119,7 +119,7 @@ class Loop:
                 await run_sync(site.landings.collect)
                 await run_sync(site.landings.land_all)
                 self.desk.book.landings(site.name, site.landings.take_news())
-            except StoreUnavailable as failed:
+            except WorkloopError as failed:
                 self.parts.tell("store", {"target": site.name, "error": str(failed)})
 
     async def watch(self, site: Site) -> None:
@@ -178,9 +178,7 @@ class Loop:
             return None
         await self.look()
         for site in self.parts.sites:
-            await self.tend(site)
-            land_when_due(self.desk, site, attempts)
-            await keep_lanes(self.desk, site, attempts)
+            await self.tend(site, attempts)
         await heed_answers(self.desk)
         while True:
             decision = decide(self.snapshot())
@@ -290,13 +288,15 @@ class Loop:
                 work.hold.release()
         return held
 
-    async def tend(self, site: Site) -> None:
-        """Keep a campaign's house; a store that fails now is this target's affair."""
+    async def tend(self, site: Site, attempts: TaskGroup) -> None:
+        """Keep a campaign's house, its landings and its lanes; a store that fails now is this target's affair."""
         try:
             if site.failed is None:
                 await recover_once(site)
             if await tend_when_due(site):
                 self.mended(site)
+            land_when_due(self.desk, site, attempts)
+            await keep_lanes(self.desk, site, attempts)
         except WorkloopError as failed:
             self.fail(site, failed)
 

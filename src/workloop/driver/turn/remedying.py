@@ -3,9 +3,9 @@
 from typing import Final
 
 from workloop.domain.clock import to_text
-from workloop.domain.errors import Refusal, StoreUnavailable
+from workloop.domain.errors import Refusal, StoreUnavailable, WorkloopError
 from workloop.domain.gate import Gate
-from workloop.domain.question import Brake
+from workloop.driver.attempt.concluding import raise_question
 from workloop.driver.attempt.holding import Held
 from workloop.driver.project import Project
 from workloop.driver.scheduling.blocks import gate_name
@@ -13,9 +13,7 @@ from workloop.driver.seam import run_sync
 from workloop.driver.turn.desk import Desk, Work
 from workloop.driver.turn.gates import remedy
 from workloop.driver.turn.site import Site
-from workloop.service.answering import park_item
 from workloop.service.call import require_campaign
-from workloop.service.perform import run_as_host
 
 MARK = "\n"
 REST_REMEDY: Final = (
@@ -58,16 +56,6 @@ async def raised(desk: Desk, work: Work, held: Held, asks: str, evidence: str) -
     return question
 
 
-def raise_question(project: Project, key: str, asks: str, evidence: str) -> tuple[str, str]:
-    """Park an item with the question that names the remedy; returns its key and the question's number."""
-    brake = Brake.REMEDY_NEEDED.value
-    run_as_host(project.queue, project.host, "park", lambda call: park_item(call, key, brake, asks, evidence))
-    with project.queue.store.read() as tx:
-        item = tx.item_by_key(require_campaign(tx, project.queue.slug).id, key)
-        questions = tx.questions_of(item.id) if item is not None else []
-    return key, str(questions[-1].number if questions else 0)
-
-
 async def heed_answers(desk: Desk) -> None:
     """Open every gate, and end every rest, whose question was answered."""
     for gate in desk.gates.stopped():
@@ -88,7 +76,7 @@ async def is_answered(site: Site, question: tuple[str, str]) -> bool:
         return False
     try:
         return await run_sync(answered, site.project, question[0], int(question[1]))
-    except StoreUnavailable as failed:
+    except WorkloopError as failed:
         site.fail(failed)
         return False
 

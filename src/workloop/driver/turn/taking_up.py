@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from workloop.domain.errors import IntegrityFault, StoreUnavailable
+from workloop.domain.errors import IntegrityFault, WorkloopError
 from workloop.domain.journal import SessionRow
 from workloop.domain.session import SessionClass
 from workloop.driver.seam import run_sync
@@ -16,11 +16,13 @@ KILLED = "the loop that ran it was killed"
 
 
 async def take_up(desk: Desk) -> None:
-    """Clean up after an earlier run, and know again what it knew."""
+    """Clean up after an earlier run, and know again what it knew; a store that fails now is its target's affair."""
     for site in desk.parts.sites:
         try:
             await recover_once(site)
-        except StoreUnavailable as failed:
+        except IntegrityFault:
+            raise
+        except WorkloopError as failed:
             site.fail(failed)
             desk.parts.tell("store", {"target": site.name, "error": str(failed)})
     await run_sync(end_sessions, desk)
