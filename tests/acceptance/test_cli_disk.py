@@ -4,7 +4,6 @@ import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -30,12 +29,6 @@ def bench(tmp_path: Path) -> Iterator[LoopBench]:
     made.close()
 
 
-def ask(bench: LoopBench, *words: str, code: int = 0) -> Any:
-    done = subprocess.run(bench.argv(*words), env=bench.environment, capture_output=True, text=True, check=False)
-    assert done.returncode == code, done.stderr
-    return json.loads(done.stdout or done.stderr)
-
-
 def shown(bench: LoopBench, *words: str) -> str:
     """Return what a command prints for people."""
     argv = [word for word in bench.argv(*words) if word != "--json"]
@@ -45,17 +38,17 @@ def shown(bench: LoopBench, *words: str) -> str:
 
 def test_f26_unfinished_work_is_found_shown_and_can_be_taken_up(bench: LoopBench) -> None:
     """F26: nothing that was saved, and nothing that could not be, is out of sight."""
-    listed = ask(bench, "salvage", "list")
+    listed = bench.ask("salvage", "list")
     (saved,) = [row for row in listed["salvages"] if row["key"] == "saved"]
     (held,) = listed["trees"]
     assert (held["key"], (Path(held["path"]) / ".env").is_file()) == ("held", True)
-    facts = ask(bench, "salvage", "show", "saved")
+    facts = bench.ask("salvage", "show", "saved")
     assert (facts["ref"], facts["files"]) == (saved["ref"], [{"path": "thing.txt", "change": "M"}])
     assert "UNREVIEWED" in facts["title"]
-    assert ask(bench, "salvage", "show", f"saved/{saved['attempt']}")["sha"] == saved["sha"]
+    assert bench.ask("salvage", "show", f"saved/{saved['attempt']}")["sha"] == saved["sha"]
     subprocess.run(facts["take"], shell=True, check=True)
     assert (bench.repository.path / "thing.txt").read_text() == "half\n"
-    assert ask(bench, "salvage", "show", "nobody", code=7)["code"] == "NO_SALVAGE"
+    assert bench.ask("salvage", "show", "nobody", code=7)["code"] == "NO_SALVAGE"
     words = shown(bench, "salvage", "list")
     assert saved["ref"] in words
     assert f"{held['path']} stays: would lose" in words
@@ -68,7 +61,7 @@ def test_taking_a_salvage_up_keeps_what_a_person_did_meanwhile(bench: LoopBench)
     newer = repository.commit({"newer.txt": "committed since\n"})
     (repository.path / "newer.txt").write_text("edited since\n")
     (repository.path / "mine.txt").write_text("not even added\n")
-    take = ask(bench, "salvage", "show", "saved")["take"]
+    take = bench.ask("salvage", "show", "saved")["take"]
     subprocess.run(take, shell=True, check=True, cwd=bench.folder)
     assert (repository.path / "thing.txt").read_text() == "half\n"
     assert repository.git("rev-parse", "HEAD") == newer
@@ -82,24 +75,24 @@ def test_taking_a_salvage_up_keeps_what_a_person_did_meanwhile(bench: LoopBench)
 
 def test_f07_gc_says_first_what_would_go_and_never_takes_what_holds_work(bench: LoopBench) -> None:
     """F07, F27: by the bounds, then all, then the builds of what must stay."""
-    (row,) = ask(bench, "gc")["folders"]
+    (row,) = bench.ask("gc")["folders"]
     assert (row["goes"], row["reason"]) == (False, "it is within the bounds of age, number and room")
-    told = ask(bench, "gc", "--all", "--dry-run")
+    told = bench.ask("gc", "--all", "--dry-run")
     (row,) = told["folders"]
     assert (told["dry_run"], row["key"], row["goes"], row["removed"]) == (True, "held", False, False)
     assert "would lose uncommitted or untracked files" in row["reason"]
-    (row,) = ask(bench, "gc", "--all")["folders"]
+    (row,) = bench.ask("gc", "--all")["folders"]
     assert (row["removed"], Path(row["path"]).is_dir()) == (False, True)
-    (output,) = ask(bench, "gc", "--outputs", "--dry-run")["outputs"]
+    (output,) = bench.ask("gc", "--outputs", "--dry-run")["outputs"]
     assert (Path(output["path"]).name, output["bytes"] > 8000, output["removed"]) == ("build", True, False)
     assert "KiB would be free" in shown(bench, "gc", "--outputs", "--dry-run")
-    assert ask(bench, "gc", "--outputs")["outputs"][0]["removed"]
+    assert bench.ask("gc", "--outputs")["outputs"][0]["removed"]
     assert not Path(output["path"]).exists()
     (Path(row["path"]) / ".env").unlink()
     assert "goes" in shown(bench, "gc", "--all", "--dry-run")
-    (row,) = ask(bench, "gc", "--all")["folders"]
+    (row,) = bench.ask("gc", "--all")["folders"]
     assert (row["removed"], Path(row["path"]).exists()) == (True, False)
-    assert ask(bench, "gc", "--all")["folders"] == []
+    assert bench.ask("gc", "--all")["folders"] == []
     assert shown(bench, "gc") == "no folders\n0 B are free now\n"
 
 
@@ -107,8 +100,8 @@ def test_an_agent_neither_clears_up_nor_reads_what_others_left(bench: LoopBench)
     """Security: what a session has of the loop is its URL and token, and those open no folder."""
     bench.environment["WORKLOOP_URL"] = "http://127.0.0.1:9"
     for words in (("gc", "--all"), ("salvage", "list"), ("salvage", "show", "saved")):
-        assert ask(bench, *words, code=2)["code"] == "LOCAL_ONLY"
+        assert bench.ask(*words, code=2)["code"] == "LOCAL_ONLY"
 
 
 def test_an_unknown_target_is_refused_by_name(bench: LoopBench) -> None:
-    assert "there is no target 'x'" in json.dumps(ask(bench, "gc", "--target", "x", code=2))
+    assert "there is no target 'x'" in json.dumps(bench.ask("gc", "--target", "x", code=2))

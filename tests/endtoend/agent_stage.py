@@ -130,9 +130,7 @@ class AgentStage:
 
     def sessions(self) -> list[dict[str, Any]]:
         """Return the record of every session, the oldest first."""
-        argv = self.bench.argv("sessions", "--limit", "100")
-        listed = subprocess.run(argv, env=self.bench.environment, capture_output=True, text=True, check=True)
-        return list(reversed(json.loads(listed.stdout)["sessions"]))
+        return list(reversed(self.bench.ask("sessions", "--limit", "100")["sessions"]))
 
 
 def whole(path: Path) -> bytes:

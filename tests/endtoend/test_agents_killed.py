@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from agent_stage import AGENTS, MEND, NIGHT_SECONDS, TEST, AgentStage, going_on, item, require
 
+from loop_bench import wait_for_file
 from workloop.testing.model_scenarios import honest_worker, shell
 
 pytestmark = [pytest.mark.real_agent, pytest.mark.timeout(NIGHT_SECONDS)]
@@ -30,7 +31,7 @@ def test_session_of_a_killed_loop_is_gone_on_with_by_its_name_in_its_own_work_tr
     bench.add("slow", **item(verification="host", lease_seconds=3600))
     loop = bench.start()
     loop.wait_for("claimed", key="slow")
-    wait_for_file(bench.mark("up"))
+    wait_for_file(bench.mark("up"), NIGHT_SECONDS / 3)
     before = {process.pid for process in stage.processes()} - {loop.popen.pid}
     assert before
     loop.kill()
@@ -46,14 +47,3 @@ def test_session_of_a_killed_loop_is_gone_on_with_by_its_name_in_its_own_work_tr
     assert len({asked.session for asked in stage.heard}) == 1
     assert not stage.processes()
     assert stage.leaks() == []
-
-
-def wait_for_file(path: Path) -> None:
-    """Wait until an agent has made a file."""
-    import threading
-    import time
-
-    deadline, pause = time.monotonic() + NIGHT_SECONDS / 3, threading.Event()
-    while not path.exists():
-        assert time.monotonic() < deadline, f"{path} did not appear"
-        pause.wait(0.05)

@@ -1,19 +1,16 @@
 """The loop, its worker and its store fail at the worst moment; nothing is done twice, lost, or left running."""
 
-import json
 import os
 import select
 import signal
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from loop_bench import BOUND_SECONDS, LoopBench, LoopProcess, check, commit, honest, rule, write
-from workloop.runner.processtable import row_of
+from loop_bench import BOUND_SECONDS, LoopBench, LoopProcess, check, commit, gone, honest, rule, wait_for_file, write
 
 TELL_PID = "echo $PPID > {mark}.new && mv {mark}.new {mark}"
 
@@ -47,12 +44,6 @@ def wait_for_death(pid: int) -> None:
         assert ended, f"{pid} still runs"
     finally:
         os.close(handle)
-
-
-def gone(pid: int) -> bool:
-    """Tell whether a process has ended."""
-    row = row_of(pid)
-    return row is None or row.zombie
 
 
 def test_killed_loop_takes_its_agent_along_and_the_next_one_finishes_at_once(bench: LoopBench) -> None:
@@ -100,17 +91,6 @@ def test_check_of_a_killed_loop_is_ended_by_the_next_one(bench: LoopBench) -> No
     assert (code, report["sessions"], bench.state("a")) == (0, 0, "succeeded"), again.events
     assert gone(checking)
     assert bench.ends("a~v1") == ["infra", "complete"]
-
-
-def wait_for_file(path: Path) -> None:
-    """Wait until another process has made a file."""
-    import threading
-    import time
-
-    deadline, pause = time.monotonic() + BOUND_SECONDS, threading.Event()
-    while not path.exists():
-        assert time.monotonic() < deadline, f"{path} did not appear"
-        pause.wait(0.02)
 
 
 def test_killed_worker_is_one_attempt_and_its_work_goes_to_a_side_reference(bench: LoopBench) -> None:
@@ -231,10 +211,7 @@ def test_loop_killed_with_eight_sessions_live_takes_up_every_one_of_them_once(tm
         assert [bench.ends(key) for key in keys] == [["infra", "complete"]] * 8
         assert all(gone(agent) for agent in agents)
         assert len(bench.repository.git("worktree", "list").splitlines()) == 1
-        listed = subprocess.run(
-            bench.argv("sessions", "--limit", "50"), env=bench.environment, capture_output=True, text=True, check=True
-        )
-        rows = json.loads(listed.stdout)["sessions"]
+        rows = bench.ask("sessions", "--limit", "50")["sessions"]
         assert len(rows) == 16
         assert sum("killed" in (row.get("detail") or "") for row in rows) == 8
     finally:

@@ -6,10 +6,10 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-import psutil
 import pytest
 
 from check_bench import FAILED, PASSED, Bench, guards, proves
+from loop_bench import gone
 from workloop.domain.checks import CheckOutcome, JudgeReason
 from workloop.domain.errors import Conflict
 from workloop.runner.command import LOG_BYTES_MAX, TAIL_BYTES_MAX
@@ -20,13 +20,6 @@ from workloop.runner.registry import leftovers
 def bench(tmp_path: Path) -> Bench:
     """A bench in an empty folder."""
     return Bench(tmp_path)
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
-    except psutil.NoSuchProcess:
-        return False
 
 
 def test_a_check_red_on_the_base_and_green_on_the_candidate_proves_it(bench: Bench) -> None:
@@ -204,7 +197,7 @@ def test_every_process_of_a_check_is_dead_when_it_has_ended(bench: Bench, tmp_pa
     expected = PASSED if ending == "wait" else CheckOutcome.TIMEOUT
     assert result.outcome_on_candidate is expected
     pids = [int((tmp_path / name).read_text()) for name in ("child.pid", "daemon.pid")]
-    assert [is_running(pid) for pid in pids] == [False, False]
+    assert [gone(pid) for pid in pids] == [True, True]
 
 
 def test_a_check_past_its_limit_is_a_timeout_and_keeps_its_output(bench: Bench) -> None:
@@ -247,7 +240,7 @@ def test_a_stop_ends_the_running_check_and_its_checkout(bench: Bench, tmp_path: 
         bench.run(plan, stop)
     presser.join(5)
     assert (stopped.value.code, stopped.value.retryable) == ("CHECKS_STOPPED", True)
-    assert [is_running(pid) for pid in pids] == [False]
+    assert [gone(pid) for pid in pids] == [True]
     assert leftovers(bench.repository.state_dir) == ()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lane_bench import FETCH, Desk, lane_of, only_these, opens, records, said
-from loop_bench import Facts, LoopBench, call, commit, complete, honest, rule, write
+from loop_bench import Facts, LoopBench, call, commit, complete, gone, honest, rule, wait_for_file, write
 
 HANG: tuple[Facts, ...] = ({"say": "ready"}, {"hang": True})
 
@@ -107,27 +107,10 @@ def test_loop_killed_within_one_of_the_commands_is_taken_up_where_it_stood(tmp_p
         code, _, again = bench.run("--once")
         assert (code in (0, 3), bench.state("a")) == (True, "succeeded"), again.events
         assert (desk.there(), lane_of(bench)["state"]) == (["foreign"], "free")
-        assert ended(held)
+        assert gone(held)
         assert sorted(desk.closed()[0]) == ["one", "two"]
     finally:
         bench.close()
-
-
-def ended(pid: int) -> bool:
-    """Tell whether a process is gone, or dead and only not yet reaped by whoever inherited it."""
-    status = Path(f"/proc/{pid}/status")
-    return not status.exists() or "State:\tZ" in status.read_text()
-
-
-def wait_for_file(path: Path) -> None:
-    """Wait until another process has made a file."""
-    import threading
-    import time
-
-    deadline, pause = time.monotonic() + 150, threading.Event()
-    while not path.exists():
-        assert time.monotonic() < deadline, f"{path} did not appear"
-        pause.wait(0.02)
 
 
 def test_preview_serves_the_checkout_of_the_claim_and_no_other(bench: LoopBench) -> None:

@@ -1,23 +1,20 @@
 """Several agents for one project: the preferred one is limited, another goes on, and the first comes back."""
 
 import json
-import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from loop_bench import Facts, LoopBench, honest, rule
+from loop_bench import Facts, LoopBench, NewBench, honest, rule
 
 SECOND = """
 [harness.second]
 kind = "scripted"
 script = "{script}"
 """
-NewBench = Callable[..., LoopBench]
 
 
 @pytest.fixture
@@ -36,15 +33,9 @@ def new_bench(tmp_path: Path) -> Iterator[NewBench]:
         bench.close()
 
 
-def asked(bench: LoopBench, *words: str) -> Any:
-    """Run a command as a person at another terminal does."""
-    done = subprocess.run(bench.argv(*words), env=bench.environment, capture_output=True, text=True, check=False)
-    return json.loads(done.stdout or done.stderr)
-
-
 def workers(bench: LoopBench) -> list[tuple[str, str]]:
     """Return which agent worked on which item, oldest first."""
-    return [(row["item"], row["harness"]) for row in reversed(asked(bench, "sessions")["sessions"])]
+    return [(row["item"], row["harness"]) for row in reversed(bench.ask("sessions")["sessions"])]
 
 
 def test_another_agent_goes_on_at_once_and_the_first_comes_back_after_its_reset(
@@ -59,7 +50,7 @@ def test_another_agent_goes_on_at_once_and_the_first_comes_back_after_its_reset(
     loop.wait_for("limited")
     reset = time.time() + 15.0
     loop.wait_for("agent", what="ready")
-    (reason,) = asked(bench, "why", "--target", bench.settings.targets[0].name)["reasons"]
+    (reason,) = bench.ask("why", "--target", bench.settings.targets[0].name)["reasons"]
     assert reason["message"].startswith("it is ready and waits for its turn with another agent: scripted is limited")
     go.touch()
     bench.wait_until(lambda: bench.states() == {"a": "succeeded", "b": "succeeded"})

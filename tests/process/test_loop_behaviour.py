@@ -1,29 +1,13 @@
 """What the loop does with work, as a child process with the scripted agent in a real repository."""
 
 import stat
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from loop_bench import Facts, LoopBench, call, check, commit, complete, honest, rule, verdict, write
+from loop_bench import Facts, LoopBench, NewBench, call, check, commit, complete, honest, rule, verdict, write
 
 NOTHING_SETTLED = "end with work_loop: the last session stopped without settling"
-NewBench = Callable[..., LoopBench]
-
-
-@pytest.fixture
-def new_bench(tmp_path: Path) -> Iterator[NewBench]:
-    made: list[LoopBench] = []
-
-    def make(**fields: Any) -> LoopBench:
-        made.append(LoopBench(tmp_path, **fields).open())
-        return made[-1]
-
-    yield make
-    for bench in made:
-        bench.close()
 
 
 @pytest.fixture

@@ -1,40 +1,12 @@
 """Ceilings on spending, as a night of real processes meets them and a person is told of them."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from loop_bench import LoopBench, honest, rule, write
-
-NewBench = Callable[..., LoopBench]
-
-
-@pytest.fixture
-def new_bench(tmp_path: Path) -> Iterator[NewBench]:
-    made: list[LoopBench] = []
-
-    def make(**fields: Any) -> LoopBench:
-        made.append(LoopBench(tmp_path, **fields).open())
-        return made[-1]
-
-    yield make
-    for bench in made:
-        bench.close()
+from loop_bench import NewBench, honest, rule, write
 
 
 def usage(output: int, cost_micros: int) -> dict[str, Any]:
     return {"emit": {"type": "usage", "output": output, "cost_micros": cost_micros}}
-
-
-def asked(bench: LoopBench, *words: str) -> dict[str, Any]:
-    import json
-    import subprocess
-
-    done = subprocess.run(bench.argv(*words), env=bench.environment, capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
 
 
 def test_a_run_ends_with_exit_code_6_at_its_ceiling_and_says_which_and_its_knob(new_bench: NewBench) -> None:
@@ -46,9 +18,9 @@ def test_a_run_ends_with_exit_code_6_at_its_ceiling_and_says_which_and_its_knob(
     assert (code, report["reason"]) == (6, "budget_spent")
     assert "budget.run.cost_usd has no room left: 0.60 of 0.50 USD used" in report["detail"]
     assert report["sessions"] == 2
-    told = asked(bench, "why", "--loop")
+    told = bench.ask("why", "--loop")
     assert "budget.run.cost_usd" in told["reasons"][0]["message"]
-    assert asked(bench, "cost")["total"]["cost_usd"] == 0.6
+    assert bench.ask("cost")["total"]["cost_usd"] == 0.6
     assert loop.named("spend_unknown") == []
 
 
@@ -59,7 +31,7 @@ def test_an_item_that_has_used_up_its_own_budget_is_parked_with_the_key_to_raise
     bench.add("b")
     code, report, _ = bench.run("--once")
     assert bench.state("a") == "deferred", (code, report)
-    why = str(asked(bench, "why", "a"))
+    why = str(bench.ask("why", "a"))
     assert "budget.item.sessions" in why
     assert "1 of 1 sessions used" in why
     assert bench.state("b") == "succeeded" or bench.ends("b") == ["complete"]

@@ -32,10 +32,7 @@ def hand_in(bench: LoopBench, text: str, **fields: object) -> str:
 
 def verify(bench: LoopBench) -> Facts:
     """Run `workloop verify` on the item."""
-    argv = bench.argv("verify", "a")
-    done = subprocess.run(argv, env=bench.environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return bench.ask("verify", "a")
 
 
 def test_green_checks_settle_what_is_left_to_the_host(bench: LoopBench) -> None:

@@ -2,28 +2,10 @@
 
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from loop_bench import LoopBench, LoopProcess, call, check, honest, rule, write
-
-NewBench = Callable[..., LoopBench]
-
-
-@pytest.fixture
-def new_bench(tmp_path: Path) -> Iterator[NewBench]:
-    made: list[LoopBench] = []
-
-    def make(**fields: Any) -> LoopBench:
-        made.append(LoopBench(tmp_path, **fields).open())
-        return made[-1]
-
-    yield make
-    for bench in made:
-        bench.close()
+from loop_bench import LoopBench, LoopProcess, NewBench, call, check, honest, rule, write
 
 
 @pytest.fixture

@@ -2,10 +2,8 @@
 
 import json
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,12 +20,6 @@ def bench(tmp_path: Path) -> Iterator[LoopBench]:
 def facts(bench: LoopBench, key: str) -> list[str]:
     """Return the kinds of an item's facts."""
     return [fact["kind"] for fact in bench.show(key)["facts"]]
-
-
-def asked(bench: LoopBench, *words: str) -> Any:
-    """Return what a command answers."""
-    done = subprocess.run(bench.argv(*words), env=bench.environment, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
 
 
 def test_verified_work_lands_and_only_then_lets_its_dependants_go(bench: LoopBench) -> None:
@@ -90,17 +82,17 @@ def test_what_could_not_land_is_told_with_its_reason_after_the_loop_has_ended(be
     bench.add("a")
     (bench.repository.path / "thing.txt").write_text("the operator is at it\n")
     bench.run("--once")
-    told = asked(bench, "why", "a")
+    told = bench.ask("why", "a")
     assert [reason["code"] for reason in told["reasons"]] == ["TO_LAND"]
     assert told["loop"]["decision"]["code"] == "checkout_dirty"
     assert "commit or stash in the checkout: thing.txt" in told["loop"]["decision"]["unblock"]
-    assert asked(bench, "status")["to_land"] == 1
+    assert bench.ask("status")["to_land"] == 1
     bench.repository.git("checkout", "-q", "--", "thing.txt")
     bench.run("--once")
-    told = asked(bench, "why", "a")
+    told = bench.ask("why", "a")
     assert [reason["code"] for reason in told["reasons"]] == ["SUCCEEDED"]
     assert "checkout_dirty" not in json.dumps(told)
-    assert asked(bench, "status")["to_land"] == 0
+    assert bench.ask("status")["to_land"] == 0
 
 
 def test_guard_that_is_red_on_the_merge_refuses_the_landing(bench: LoopBench) -> None:

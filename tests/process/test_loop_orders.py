@@ -1,17 +1,14 @@
 """What a person's orders and an agent's account make of a running loop, as a child process over real projects."""
 
-import json
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from loop_bench import Facts, LoopBench, LoopProcess, honest, rule
-
-NewBench = Callable[..., LoopBench]
+from loop_bench import LoopBench, LoopProcess, NewBench, honest, rule
 
 
 @pytest.fixture
@@ -35,12 +32,6 @@ def bench(new_bench: NewBench) -> LoopBench:
     return new_bench()
 
 
-def command(bench: LoopBench, *words: str) -> Facts:
-    """Run a command as a person at another terminal does."""
-    done = subprocess.run(bench.argv(*words), env=bench.environment, capture_output=True, text=True, check=False)
-    return json.loads(done.stdout or done.stderr)
-
-
 def clean(loop: LoopProcess, key: str) -> None:
     """Wait until a session of an item has ended well."""
     wanted: dict[str, Any] = {"key": key, "class": "clean"}
@@ -60,18 +51,18 @@ def held(bench: LoopBench) -> LoopProcess:
 
 def test_stop_order_lets_the_session_finish_and_is_used_up(bench: LoopBench) -> None:
     loop = held(bench)
-    assert command(bench, "stop")["ordered"] == "stop"
+    assert bench.ask("stop")["ordered"] == "stop"
     loop.wait_for("draining")
     bench.mark("go").touch()
     code, report = loop.end()
     assert (code, report["reason"], bench.ends("a"), bench.ends("b")) == (0, "stopped", ["complete"], [])
-    assert command(bench, "stop")["code"] == "NO_LOOP"
+    assert bench.ask("stop", code=7)["code"] == "NO_LOOP"
     assert bench.run("--once")[1]["reason"] == "drained"
 
 
 def test_stop_order_for_now_ends_the_session_and_gives_its_item_back(bench: LoopBench) -> None:
     loop = held(bench)
-    command(bench, "stop", "--now")
+    bench.ask("stop", "--now")
     code, report = loop.end()
     assert (code, report["reason"], bench.ends("a"), bench.state("a")) == (0, "stopped", ["infra"], "pending")
 
@@ -80,20 +71,20 @@ def test_mistake_in_the_settings_keeps_nobody_from_stopping_the_loop(bench: Loop
     loop = held(bench)
     with bench.settings.place.config.open("a") as settings:
         settings.write("\n[loop.typo]\n")
-    assert command(bench, "stop", "--now")["ordered"] == "stop"
+    assert bench.ask("stop", "--now")["ordered"] == "stop"
     assert loop.end()[1]["reason"] == "stopped"
 
 
 def test_halted_loop_does_not_start_again_until_it_is_resumed(bench: LoopBench) -> None:
     loop = held(bench)
-    command(bench, "stop", "--halt", "the disk is full")
+    bench.ask("stop", "--halt", "the disk is full")
     bench.mark("go").touch()
     code, report = loop.end()
     assert (code, report["reason"]) == (0, "halted")
     again = bench.run("--once")[1]
     assert (again["reason"], again["attended"]) == ("halted", 0)
     assert "the disk is full" in again["detail"]
-    assert command(bench, "resume", "--halted") == {"was_halted": True}
+    assert bench.ask("resume", "--halted") == {"was_halted": True}
     assert bench.run("--once")[1]["reason"] == "drained"
 
 
@@ -102,16 +93,16 @@ def test_a_paused_target_gets_nothing_until_it_is_resumed_whatever_its_queue_say
     loop = bench.start()
     loop.wait_for("serving")
     name = bench.settings.targets[0].name
-    assert command(bench, "pause", "lunch", "--target", name)["target"] == name
-    why = command(bench, "why", "--target", name)
+    assert bench.ask("pause", "lunch", "--target", name)["target"] == name
+    why = bench.ask("why", "--target", name)
     bench.add("a", verification="none", checks=[])
     assert why
-    assert command(bench, "resume", "--target", name)["was_paused"] is True
+    assert bench.ask("resume", "--target", name)["was_paused"] is True
     loop.wait_for("ended", key="a")
     loop.send(signal.SIGINT)
     assert loop.end()[0] == 0
     bench.add("b", verification="none", checks=[])
-    command(bench, "pause", "dinner", "--target", name)
+    bench.ask("pause", "dinner", "--target", name)
     code, report, second = bench.run("--once")
     assert (code, report["reason"], second.named("claimed")) == (3, "nothing_claimable", [])
     assert "dinner" in report["detail"]
@@ -160,7 +151,7 @@ def test_a_stopped_agent_stays_stopped_over_a_restart_and_a_person_resumes_it(be
     assert (code, report["reason"], second.named("claimed")) == (6, "harness_stopped", [])
     loop = bench.start()
     loop.wait_for("serving")
-    command(bench, "resume", "--agent", "scripted")
+    bench.ask("resume", "--agent", "scripted")
     clean(loop, "a")
     loop.send(signal.SIGINT)
     assert loop.end()[0] == 0

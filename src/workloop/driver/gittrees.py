@@ -28,7 +28,6 @@ from workloop.runner.workspace import WorkspaceOrder, attempt_path, break_stale_
 NEWER_ATTEMPT = "a newer attempt at the same item began"
 ITEM_OVER = "its item is over"
 LOOP_KILLED = "the loop that ran it was killed"
-TOO_MANY = "it is beyond the bounds of the disk"
 TREES_AT_ONCE = 8
 KEPT = ".kept"
 DAY_SECONDS = 86_400.0
@@ -72,9 +71,8 @@ class GitTrees:
         """Return the work trees that earlier attempts left for whoever resumes them; none of them is in use."""
         if not any(self.repository.folder("worktrees").glob(f"{root_id}-*{KEPT}")):
             return []
-        here = [one.workspace for one in leftovers(self.repository.state_dir) if one.present and not one.maker_runs]
-        mine = [one for one in here if one.item_id == root_id and one.common_dir == self.repository.common_dir]
-        return [one for one in mine if kept_mark(one).exists()]
+        here = [one.workspace for one in recorded(self.repository) if one.present and not one.maker_runs]
+        return [one for one in here if one.item_id == root_id and kept_mark(one).exists()]
 
     def sweep(self, over: Callable[[str], bool]) -> tuple[PutAway, ...]:
         """Put away the kept trees of roots that are over; one that must stay waits for nobody any more."""

@@ -17,7 +17,7 @@ from workloop.domain.session import SessionReport
 from workloop.driver.endpoint import SessionEndpoint
 from workloop.driver.lanes.lanes import Lanes
 from workloop.driver.oversight import Oversight, Unwatched
-from workloop.driver.workshop import Workshop
+from workloop.driver.workshop import PutAway, Workshop
 from workloop.runner.harness.port import Harness, LaunchRequest
 from workloop.runner.intake import EventSink
 from workloop.runner.quarters import NO_WALLS, Walls
@@ -119,3 +119,14 @@ class Project:
     def now(self) -> Instant:
         """Return the present instant."""
         return self.clock.now()
+
+
+def tell_put_away(project: Project, done: PutAway, key: str = "") -> None:
+    """Tell what became of a work tree, by the key of its item where that is known."""
+    item, place = {"key": key} if key else {}, {"path": str(done.path)}
+    if done.saved is not None:
+        project.tell("salvaged", {**item, "ref": done.saved, "files": list(done.files)})
+    if done.stays:
+        project.tell("kept", {**item, **place, "error": done.stays})
+    if done.unsent:
+        project.tell("unsent", {**(item or place), "error": done.unsent})

@@ -115,6 +115,7 @@ def candidate_facts(
     full = FULL_SHA.fullmatch(sha) is not None
     if not full or commit_of(repository.path, sha) != sha:
         return CandidateFacts(sha=sha, full=full, exists=False, head_sha=head, dirty_paths=dirty)
+    integration = integration_tip(repository)
     changed = changed_paths(repository.path, workspace.base_sha, sha)
     counted = set(changed) - set(matching_paths(changed, uncounted))
     return CandidateFacts(
@@ -125,14 +126,14 @@ def candidate_facts(
         reachable=_reachable(workspace, sha, head),
         commits_over_base=commits_between(repository.path, workspace.base_sha, sha),
         commits_over_start=commits_between(repository.path, workspace.start_sha, sha),
-        diff_is_empty=not counted or _only_others_work(repository, sha),
-        already_integrated=is_ancestor(repository.path, sha, integration_tip(repository)),
+        diff_is_empty=not counted or _only_others_work(repository, sha, integration),
+        already_integrated=is_ancestor(repository.path, sha, integration),
         head_sha=head,
         changed_paths=printables(changed),
         dirty_paths=dirty,
         changed_protected_paths=printables(matching_paths(changed, named(protected))),
         stand_in_paths=printables(stand_ins(changed, tree_paths(repository.path, workspace.base_sha), protected)),
-        leaks=leaks(repository, sha, workspace.base_sha, integration_tip(repository)),
+        leaks=leaks(repository, sha, workspace.base_sha, integration),
     )
 
 
@@ -141,9 +142,8 @@ def _reachable(workspace: Workspace, sha: str, head: str | None) -> bool:
     return any(tip is not None and is_ancestor(workspace.repo, sha, tip) for tip in tips)
 
 
-def _only_others_work(repository: Repository, sha: str) -> bool:
+def _only_others_work(repository: Repository, sha: str, integration: str) -> bool:
     """Say whether the commit merely merged the integration branch and brings that branch's own content."""
-    integration = integration_tip(repository)
     if integration == sha or not is_ancestor(repository.path, integration, sha):
         return False
     return tree_of(repository.path, integration) == tree_of(repository.path, sha)

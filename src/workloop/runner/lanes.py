@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -178,27 +178,16 @@ class LaneRunner:
             if not end.problem or stopped() or time.monotonic() >= until or self.stop.wait(HEALTH_PAUSE_SECONDS):
                 return end
 
-    def start(self, lane: LaneConfig, variables: Mapping[str, str], cwd: Path | None) -> Service:
+    def start(self, lane: LaneConfig, variables: Mapping[str, str], cwd: Path) -> Service:
         """Start what runs along with a grant, in the checkout that it serves."""
         order = self.order(lane, "start", lane.start, variables, SERVICE_SECONDS)
-        stop = threading.Event()
-        return Service(
-            Command(
-                command=order.command,
-                folder=order.folder,
-                cwd=cwd or order.cwd,
-                log_path=order.log_path,
-                timeout_seconds=SERVICE_SECONDS,
-                env=order.env,
-                stop=stop,
-            )
-        )
+        return Service(replace(order, cwd=cwd, stop=threading.Event()))
 
     def end_left(self, lane: LaneConfig) -> tuple[int, ...]:
         """Kill what a killed loop's commands left running, each found by its mark."""
         place = self.place(lane)
         steps = ("prepare", "start", "health", "list", "clean", "stop")
-        return tuple(pid for step in steps for pid in end_orphans(place / step))
+        return end_orphans(*(place / step for step in steps))
 
     def halt(self) -> None:
         """End at once what is being run."""

@@ -29,8 +29,9 @@ def leaks(repository: Repository, sha: str, *known: str) -> tuple[str, ...]:
     name counts only where it is new against the first of them.
     """
     versions = list(_new_versions(repository, sha, known))
-    tracked = frozenset(tree_paths(repository.path, known[0]))
-    wrong = {one: reason for one in versions if (reason := _wrong_outside(one, tracked))}
+    named = {one.path for one in versions if looks_secret(PurePosixPath(one.path).name)}
+    named -= set(tree_paths(repository.path, known[0])) if named else set()
+    wrong = {one: reason for one in versions if (reason := _wrong_outside(one, named))}
     readable = [one for one in versions if one not in wrong]
     wrong |= dict.fromkeys(_secret_inside(repository, readable), "looks like a secret by its content")
     found = sorted({f"{printable(one.path)} {reason}" for one, reason in wrong.items()})
@@ -57,10 +58,10 @@ def _new_versions(repository: Repository, sha: str, known: Sequence[str]) -> Ite
             yield Version(name, paths[name], int(size[0]))
 
 
-def _wrong_outside(one: Version, tracked: frozenset[str]) -> str:
+def _wrong_outside(one: Version, named: set[str]) -> str:
     if one.size > FILE_BYTES_MAX:
         return "is too big"
-    if one.path not in tracked and looks_secret(PurePosixPath(one.path).name):
+    if one.path in named:
         return "looks like a secret by its name"
     return ""
 

@@ -12,10 +12,11 @@ END_SECONDS = 10.0
 POLL_SECONDS = 0.02
 
 
-def end_orphans(folder: Path) -> tuple[int, ...]:
-    """Kill what was started for a command in this folder; returns those that would not die within ten seconds."""
+def end_orphans(*folders: Path) -> tuple[int, ...]:
+    """Kill what was started for commands in these folders; returns those that would not die within ten seconds."""
+    marks = frozenset(map(str, folders))
     deadline = time.monotonic() + END_SECONDS
-    while alive := marked(str(folder)):
+    while alive := marked(marks):
         if time.monotonic() > deadline:
             return tuple(sorted(row.pid for row in alive))
         for row in alive:
@@ -24,7 +25,7 @@ def end_orphans(folder: Path) -> tuple[int, ...]:
     return ()
 
 
-def marked(mark: str) -> list[Row]:
-    """Return the living processes that carry a command's mark."""
+def marked(marks: frozenset[str]) -> list[Row]:
+    """Return the living processes that carry one of these commands' marks."""
     rows = [row for row in snapshot().values() if not row.zombie and row.pid != os.getpid()]
-    return [row for row in rows if variable_of(row.pid, MARKER) == mark]
+    return [row for row in rows if variable_of(row.pid, MARKER) in marks]

@@ -129,11 +129,12 @@ def require_item_id(item_id: str) -> str:
 
 
 def _leftover(workspace: Workspace) -> Leftover:
+    maker = _maker(workspace)
     return Leftover(
         workspace=workspace,
         present=os.path.lexists(workspace.path),
-        maker_runs=_maker_runs(workspace),
-        made_here=_maker(workspace) == _this_process(),
+        maker_runs=_runs_elsewhere(maker),
+        made_here=maker == _this_process(),
     )
 
 
@@ -151,12 +152,12 @@ def _this_process() -> str:
     return f"{os.getpid()}@{psutil.Process().create_time()}"
 
 
-def _maker_runs(workspace: Workspace) -> bool:
+def _runs_elsewhere(maker: str) -> bool:
     """Say whether the process that made a folder runs and is not this one, which knows by itself what it uses."""
     import psutil
 
     try:
-        pid, _, started = _maker(workspace).partition("@")
+        pid, _, started = maker.partition("@")
         return int(pid) != os.getpid() and str(psutil.Process(int(pid)).create_time()) == started
     except (ValueError, psutil.Error):
         return False

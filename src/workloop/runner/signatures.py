@@ -86,6 +86,11 @@ class Signatures:
         return self.tool_rules.first(facts)
 
 
+# Whatever program passes it on: a budget or a deadline of the loop's, and no bill of the provider's.
+METER_REFUSED = "workloop meter refused"
+REFUSED_BY_US = Rule(gives=SessionClass.COST_CAP, equals=(), contains=(("text", (METER_REFUSED,)),))
+
+
 @cache
 def load_signatures(harness: str) -> Signatures:
     """Read the shipped signature file of a harness."""
@@ -95,7 +100,7 @@ def load_signatures(harness: str) -> Signatures:
     return Signatures(
         versions=tuple(table["versions"]),
         ignored=frozenset(table["ignored"]),
-        session_rules=Rules(tuple(read_rule(rule, SessionClass) for rule in table["session"])),
+        session_rules=Rules((REFUSED_BY_US, *(read_rule(rule, SessionClass) for rule in table["session"]))),
         tool_rules=Rules(tuple(read_rule(rule, ToolResultClass) for rule in table["tool"])),
         reset_pattern=re.compile(pattern) if pattern else None,
     )

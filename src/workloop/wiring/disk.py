@@ -2,9 +2,10 @@
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 from workloop.config import Settings, TargetSettings
@@ -19,6 +20,7 @@ from workloop.store.system import SystemClock
 from workloop.wiring import open_store
 
 Row = dict[str, Any]
+KeyOf = Callable[[str], str]
 
 
 def clear_up(settings: Settings, *, target: str, everything: bool, dry_run: bool) -> Row:
@@ -30,8 +32,8 @@ def clear_up(settings: Settings, *, target: str, everything: bool, dry_run: bool
         for entry in entries:
             if entry.removed:
                 kept_mark(entry.workspace).unlink(missing_ok=True)
-        keys = keys_of(one)
-        rows += [folder_row(one.name, entry, keys) for entry in entries]
+        key_of = keys_of(one)
+        rows += [folder_row(one.name, entry, key_of) for entry in entries]
     return {"dry_run": dry_run, "folders": rows, "bytes": sum(row["bytes"] for row in rows if row["goes"])}
 
 
@@ -53,22 +55,22 @@ def list_salvages(settings: Settings, *, target: str) -> Row:
     saved: list[Row] = []
     trees: list[Row] = []
     for one, repository in repositories(settings, target):
-        keys = keys_of(one)
-        saved += [salvage_row(one.name, held, keys) for held in salvages(repository)]
+        key_of = keys_of(one)
+        saved += [salvage_row(one.name, held, key_of) for held in salvages(repository)]
         entries = gc(repository, keep=NOTHING)
-        trees += [folder_row(one.name, entry, keys) for entry in entries if not entry.safe and not entry.used]
+        trees += [folder_row(one.name, entry, key_of) for entry in entries if not entry.safe and not entry.used]
     return {"salvages": saved, "trees": trees}
 
 
 def show_salvage(settings: Settings, wanted: str, *, target: str) -> Row:
     """Show the newest salvage of an item's key, or the one that KEY/ATTEMPT or a reference names."""
     for one, repository in repositories(settings, target):
-        keys = keys_of(one)
-        found = [held for held in salvages(repository) if wanted in names_of(held, keys)]
+        key_of = keys_of(one)
+        found = [held for held in salvages(repository) if wanted in names_of(held, key_of)]
         if found:
             shown = read_salvage(repository, found[-1])
             return {
-                **salvage_row(one.name, found[-1], keys),
+                **salvage_row(one.name, found[-1], key_of),
                 "stood_on": shown.stood_on,
                 "said": shown.said,
                 "files": [{"path": path, "change": change} for path, change in shown.files],
@@ -100,51 +102,33 @@ def repositories(settings: Settings, target: str) -> Iterator[tuple[TargetSettin
         yield one, replace(opened, outputs=settings.loop.disk.outputs)
 
 
-def keys_of(target: TargetSettings) -> Mapping[str, str]:
-    """Return what looks the key of an item up by its id; an id that the store does not know stands for itself."""
-    return Keys(target)
+def keys_of(target: TargetSettings) -> KeyOf:
+    """Return what looks the key of an item up by its id, each id once."""
+    return cache(partial(stored_key, target))
 
 
-class Keys(Mapping[str, str]):
-    """The keys of one project's items by their ids, each read when it is asked for."""
-
-    def __init__(self, target: TargetSettings) -> None:
-        self.target = target
-        self.known: dict[str, str] = {}
-
-    def __getitem__(self, item_id: str) -> str:
-        if item_id not in self.known:
-            self.known[item_id] = self.find(item_id)
-        return self.known[item_id]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.known)
-
-    def __len__(self) -> int:
-        return len(self.known)
-
-    def find(self, item_id: str) -> str:
-        """Ask the store; without one the id itself is the answer."""
-        try:
-            number = ItemId(id_number(item_id))
-            with closing(open_store(self.target.place, read_only=True)) as store, store.read() as tx:
-                item = tx.item_get(number)
-        except (ValueError, NotFound, StoreUnavailable):
-            return item_id
-        return item.key if item is not None else item_id
+def stored_key(target: TargetSettings, item_id: str) -> str:
+    """Ask the store for an item's key; without it, or without the item, the id itself is the answer."""
+    try:
+        number = ItemId(id_number(item_id))
+        with closing(open_store(target.place, read_only=True)) as store, store.read() as tx:
+            item = tx.item_get(number)
+    except (ValueError, NotFound, StoreUnavailable):
+        return item_id
+    return item.key if item is not None else item_id
 
 
-def names_of(held: Salvaged, keys: Mapping[str, str]) -> tuple[str, ...]:
+def names_of(held: Salvaged, key_of: KeyOf) -> tuple[str, ...]:
     """Return the words that a person may name a salvage by."""
-    key = keys[held.item_id]
+    key = key_of(held.item_id)
     return key, held.item_id, f"{key}/{held.attempt}", f"{held.item_id}/{held.attempt}", held.ref
 
 
-def salvage_row(target: str, held: Salvaged, keys: Mapping[str, str]) -> Row:
+def salvage_row(target: str, held: Salvaged, key_of: KeyOf) -> Row:
     """Return what is told of one salvage."""
     return {
         "target": target,
-        "key": keys[held.item_id],
+        "key": key_of(held.item_id),
         "attempt": held.attempt,
         "saved_at": to_text(held.made),
         "ref": held.ref,
@@ -153,12 +137,12 @@ def salvage_row(target: str, held: Salvaged, keys: Mapping[str, str]) -> Row:
     }
 
 
-def folder_row(target: str, entry: GcEntry, keys: Mapping[str, str]) -> Row:
+def folder_row(target: str, entry: GcEntry, key_of: KeyOf) -> Row:
     """Return what is told of one folder."""
     workspace = entry.workspace
     return {
         "target": target,
-        "key": keys[workspace.item_id] if workspace.item_id else None,
+        "key": key_of(workspace.item_id) if workspace.item_id else None,
         "attempt": workspace.attempt,
         "kind": workspace.kind.value,
         "created": to_text(workspace.created),

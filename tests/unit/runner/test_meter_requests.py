@@ -9,9 +9,10 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from workloop.runner.meter.headers import backward, from_loopback, onward, shown_keys
 from workloop.runner.meter.port import CallRefusal, Dialect, Upstream
 from workloop.runner.meter.proxy import direct
-from workloop.runner.meter.refusals import REFUSED, spent
+from workloop.runner.meter.refusals import spent
 from workloop.runner.meter.request import read_call
 from workloop.runner.meter.routes import Family, Passage, address_of, dialect_of, passage, target
+from workloop.runner.signatures import METER_REFUSED
 
 UPSTREAM = Upstream(anthropic_url="https://a.example/", openai_url="https://o.example/backend-api/codex")
 
@@ -176,7 +177,7 @@ def test_key_is_found_in_either_header() -> None:
 def test_refusal_names_its_code_and_is_in_the_dialect_s_own_shape(dialect: Dialect) -> None:
     answer = spent(dialect, CallRefusal(code="BUDGET_ITEM", message='cost "2/1"'))
     body = json.loads(answer.body)
-    assert REFUSED in body["error"]["message"]
+    assert METER_REFUSED in body["error"]["message"]
     assert 'BUDGET_ITEM: cost "2/1"' in body["error"]["message"]
     assert answer.headers["x-should-retry"] == "false"
     assert ("code" in body["error"]) is (dialect is not Dialect.ANTHROPIC)

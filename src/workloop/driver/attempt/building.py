@@ -24,7 +24,7 @@ from workloop.driver.attempt.outcomes import HOST_ADVICE, EndClass
 from workloop.driver.attempt.phases import ended_well, kit_for, phases_of, seam_hindrance
 from workloop.driver.attempt.starting import Ended, Scene, Turn
 from workloop.driver.attempt.witness import SHA, AttemptWitness
-from workloop.driver.project import Project, SessionKit
+from workloop.driver.project import Project, SessionKit, tell_put_away
 from workloop.driver.seam import run_sync
 from workloop.driver.workshop import WorkOrder, WorkTree
 from workloop.service.answering import park_item
@@ -271,9 +271,4 @@ def refuse_head(project: Project, lease: Lease, problem: str) -> None:
 def put_away(project: Project, held: Held, tree: WorkTree, *, keep: bool = False) -> None:
     """Save what is not committed, then remove the worktree when nothing would be lost."""
     done = project.workshop.put_away(tree, f"the end of attempt {held.attempt} of {held.key}", keep=keep)
-    if done.saved is not None:
-        project.tell("salvaged", {"key": held.key, "ref": done.saved, "files": list(done.files)})
-    if done.stays:
-        project.tell("kept", {"key": held.key, "path": str(done.path), "error": done.stays})
-    if done.unsent:
-        project.tell("unsent", {"key": held.key, "error": done.unsent})
+    tell_put_away(project, done, held.key)

@@ -19,7 +19,7 @@ from workloop.driver.attempt.starting import Ended
 from workloop.driver.project import Project, SessionKit
 from workloop.service.answering import park_item
 from workloop.service.braking import brake, give_up
-from workloop.service.call import Call, Queue, require_item
+from workloop.service.call import Call, Queue, require_campaign, require_item
 from workloop.service.perform import perform, run_as_host
 from workloop.service.requests.words import Answer, Written
 from workloop.service.settling import forfeit
@@ -210,6 +210,16 @@ def park_root(call: Call, held: Held, asks: str, cause: str) -> Answer:
     """Park a claim's item without counting an attempt; of a verifier its root."""
     key = held.root if held.role == "verify" else require_item(call.tx, call.campaign, held.key).key
     return dict(park_item(call, key, Brake.REMEDY_NEEDED.value, asks, cause))
+
+
+def raise_question(project: Project, key: str, asks: str, evidence: str) -> tuple[str, str]:
+    """Park an item with the question that names the remedy; returns its key and the question's number."""
+    brake = Brake.REMEDY_NEEDED.value
+    run_as_host(project.queue, project.host, "park", lambda call: park_item(call, key, brake, asks, evidence))
+    with project.queue.store.read() as tx:
+        item = tx.item_by_key(require_campaign(tx, project.queue.slug).id, key)
+        questions = tx.questions_of(item.id) if item is not None else []
+    return key, str(questions[-1].number if questions else 0)
 
 
 def park_spent(project: Project, lease: Lease, spent: BudgetSpent) -> None:

@@ -9,15 +9,13 @@ import anyio
 from workloop.domain.clock import Instant
 from workloop.domain.errors import Conflict, Fault, Refusal
 from workloop.domain.ids import Fence, ItemId, id_number
-from workloop.driver.attempt.concluding import park_root, release_infra
+from workloop.driver.attempt.concluding import raise_question, release_infra
 from workloop.driver.attempt.holding import Lease
 from workloop.driver.attempt.insisting import insist, settled
 from workloop.driver.lanes.lanes import Guest, Lanes
 from workloop.driver.project import Project
 from workloop.driver.seam import run_sync
 from workloop.runner.sandbox.rooms import Rooms
-from workloop.service.call import require_campaign
-from workloop.service.perform import run_as_host
 
 
 @asynccontextmanager
@@ -51,7 +49,7 @@ async def in_lane(project: Project, lease: Lease, path: Path, sha: str) -> Async
 async def made_ready(project: Project, lanes: Lanes, lease: Lease, guest: Guest, name: str) -> bool:
     """Make a lane ready; where it cannot be, give the claim back, or ask a person when that happened too often."""
     try:
-        lease.rooms = lanes.machine.rooms(lanes.configs[name])
+        lease.rooms = await run_sync(lanes.machine.rooms, lanes.configs[name])
         lease.environment = dict(await run_sync(lanes.enter, name, guest, lease.stop.requested.is_set))
     except (Fault, Refusal, OSError) as failed:
         if lease.lost or lease.stop.requested.is_set() or await settled(project, lease):
@@ -74,13 +72,8 @@ def concluded(project: Project, lanes: Lanes, lease: Lease, name: str) -> None:
     asks, held = trouble.asks(name), lease.held
     project.tell("parked", {"key": held.key, "error": asks})
     lease.ending = True
-    parked = run_as_host(
-        project.queue, project.host, "park", lambda call: park_root(call, held, asks, trouble.evidence)
-    )
-    with project.queue.store.read() as tx:
-        item = tx.item_by_key(require_campaign(tx, project.queue.slug).id, str(parked["key"]))
-        number = tx.questions_of(item.id)[-1].number if item is not None else 0
-    trouble.question = (str(parked["key"]), str(number))
+    key = held.root if held.role == "verify" else held.key
+    trouble.question = raise_question(project, key, asks, trouble.evidence)
 
 
 def give_back(project: Project, lease: Lease, why: str, later: Instant | None) -> None:

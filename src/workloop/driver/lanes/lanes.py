@@ -35,20 +35,10 @@ class Guest:
 
 
 @dataclass(slots=True, kw_only=True)
-class Stay:
-    """One grant that is made use of: what its session sees of it, and what runs along with it."""
-
-    lane: LaneConfig
-    grant: int
-    variables: dict[str, str]
-    service: Service | None = None
-
-
-@dataclass(slots=True, kw_only=True)
 class Lanes:
     """What is known of the lanes while the loop runs; every call but the properties blocks.
 
-    `stays` are the grants that are made use of now, by lane: what they leave is seen to when they end. `dirty` are the
+    `stays` are the lanes that are made use of or cleaned now, with what runs along with their grants. `dirty` are the
     lanes that were found dirty at the last look and are this loop's to clean. A lane's `troubles` end when it comes
     clean, and its trouble in `unready` when it was made ready, for the one says nothing about the other.
     """
@@ -60,7 +50,7 @@ class Lanes:
     place: str
     clock: Clock
     tell: Tell
-    stays: dict[str, Stay | None] = field(default_factory=dict[str, "Stay | None"])
+    stays: dict[str, Service | None] = field(default_factory=dict[str, Service | None])
     dirty: list[str] = field(default_factory=list[str])
     troubles: dict[str, Trouble] = field(default_factory=dict[str, Trouble])
     unready: dict[str, Trouble] = field(default_factory=dict[str, Trouble])
@@ -135,10 +125,9 @@ class Lanes:
         perform(self.queue, self.host, "lane_record", {"token": guest.token, "lane": name, "resources": [], **checkout})
         if stopped():
             raise Fault("LANE_STOPPED", f"lane {name} was not made ready: its claim is to end", hint="try again")
-        stay = self.stays[name] = Stay(lane=lane, grant=grant, variables=variables)
-        if lane.start:
-            stay.service = self.machine.start(lane, variables, guest.path)
-        end = self.machine.healthy(lane, variables, stay.service, stopped)
+        service = self.machine.start(lane, variables, guest.path) if lane.start else None
+        self.stays[name] = service
+        end = self.machine.healthy(lane, variables, service, stopped)
         if end.problem:
             raise unready(lane, "health" if lane.health else "start", end.problem, end.tail)
         self.unready[name].over()
@@ -177,10 +166,10 @@ class Lanes:
 
         Where the claim still stands, the lane is dirty as soon as it ends, and is found then.
         """
-        stay = self.stays.get(name)
+        service = self.stays.get(name)
         try:
-            if stay is not None and stay.service is not None:
-                problem = stay.service.end()
+            if service is not None:
+                problem = service.end()
                 if problem:
                     self.tell("lane", {"lane": name, "error": f"what it started: {problem}"})
             self.clean(name)

@@ -54,7 +54,7 @@ class LaneHost(Protocol):
         """Ask a lane's own command until all is well; gives up at its limit, and when what runs along has failed."""
         ...
 
-    def start(self, lane: LaneConfig, variables: Mapping[str, str], cwd: Path | None) -> Service:
+    def start(self, lane: LaneConfig, variables: Mapping[str, str], cwd: Path) -> Service:
         """Start what runs along with a grant."""
         ...
 

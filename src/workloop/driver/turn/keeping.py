@@ -5,7 +5,7 @@ from anyio.abc import TaskGroup
 
 from workloop.domain.ids import ItemId, id_number
 from workloop.domain.item import TERMINAL
-from workloop.driver.project import Project
+from workloop.driver.project import Project, tell_put_away
 from workloop.driver.seam import run_sync
 from workloop.driver.turn.desk import Desk
 from workloop.driver.turn.site import Site
@@ -42,12 +42,7 @@ def collect(project: Project) -> None:
 def sweep(project: Project) -> None:
     """Remove the work trees and homes that wait for whoever resumes an item that is over; what must stay is told."""
     for done in project.workshop.sweep(lambda root_id: is_over(project, root_id)):
-        if done.saved is not None:
-            project.tell("salvaged", {"ref": done.saved, "files": list(done.files)})
-        if done.stays:
-            project.tell("kept", {"path": str(done.path), "error": done.stays})
-        if done.unsent:
-            project.tell("unsent", {"path": str(done.path), "error": done.unsent})
+        tell_put_away(project, done)
     for home in vacate(project.folder, lambda item_id: is_over(project, item_id)):
         project.tell("kept", {"path": str(home), "error": "it cannot be removed"})
 

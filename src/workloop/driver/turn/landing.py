@@ -92,12 +92,7 @@ class Landings:
         """Land what waits and is due, one at a time; tells whether any of it was settled."""
         waiting, self.waiting = self.waiting, []
         for key in waiting:
-            rest = self.rests.get(key)
-            if (
-                self.stop.is_set()
-                or (rest is not None and rest.until > self.project.now())
-                or not self.try_to_land(key)
-            ):
+            if self.stop.is_set() or not self.ready(key, self.project.now()) or not self.try_to_land(key):
                 self.waiting.append(key)
         return len(self.waiting) < len(waiting)
 

@@ -3,12 +3,13 @@
 from anyio.abc import TaskGroup
 
 from workloop.domain.errors import Refusal
+from workloop.driver.attempt.concluding import raise_question
 from workloop.driver.lanes.lanes import Lanes
 from workloop.driver.lanes.trouble import Trouble, beginning
 from workloop.driver.project import Project
 from workloop.driver.seam import run_sync
 from workloop.driver.turn.desk import Desk
-from workloop.driver.turn.remedying import is_answered, raise_question
+from workloop.driver.turn.remedying import is_answered
 from workloop.driver.turn.site import Site
 from workloop.service.call import contract_of, require_campaign
 

@@ -15,7 +15,7 @@ from workloop.domain.ids import id_text
 from workloop.domain.lease import Claim, make_token
 from workloop.driver.attempt.hints import NOTE_NAME, Hint, began, hint_notes, hint_of_note, read_note, write_note
 from workloop.driver.attempt.witness import AttemptWitness
-from workloop.driver.project import Project
+from workloop.driver.project import Project, tell_put_away
 from workloop.driver.switches import LOCK_NAME
 from workloop.service.call import require_campaign
 from workloop.service.perform import perform
@@ -86,12 +86,7 @@ def end_processes(project: Project, notes: Sequence[Note]) -> None:
 def save_worktrees(project: Project, spared: frozenset[Path]) -> None:
     """Salvage and remove the work trees that a killed loop left, its checks ended; what must stay is kept and told."""
     for done in project.workshop.recover(spared):
-        if done.saved is not None:
-            project.tell("salvaged", {"ref": done.saved, "files": list(done.files)})
-        if done.stays:
-            project.tell("kept", {"path": str(done.path), "error": done.stays})
-        if done.unsent:
-            project.tell("unsent", {"path": str(done.path), "error": done.unsent})
+        tell_put_away(project, done)
 
 
 def open_claims(project: Project) -> list[Claim]:

@@ -1,21 +1,8 @@
 """How what is known of checks and gates reads for people."""
 
-from collections.abc import Callable
-
-from workloop.domain.session import printable
-from workloop.interfaces.cli import render
-from workloop.interfaces.cli.invocation import Invocation
-from workloop.interfaces.cli.tables import Facts, columns, pairs
+from workloop.interfaces.cli.layout import Facts, columns, pairs
 
 TAIL_LINES = 4
-
-
-def show(invocation: Invocation, action: str, facts: Facts, writer: Callable[[Facts], list[str]]) -> None:
-    """Print an answer: JSON for programs, a table for people."""
-    if invocation.json:
-        render.answer(invocation, action, facts)
-    else:
-        render.out(printable("\n".join(writer(facts))))
 
 
 def gates(facts: Facts) -> list[str]:

@@ -1,9 +1,9 @@
 """How costs and forecasts read for people."""
 
-from collections.abc import Mapping
 from typing import Any
 
-Facts = Mapping[str, Any]
+from workloop.interfaces.cli.layout import Facts
+
 COSTS = ("name", "sessions", "cost_usd", "new_tokens", "reread", "wasted", "hours", "remarks")
 FORECAST = ("unit", "middle", "nine_in_ten")
 SESSIONS = ("role", "harness", "sessions", "cost_usd", "tokens")

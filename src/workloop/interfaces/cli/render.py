@@ -109,7 +109,7 @@ def event(invocation: Invocation, name: str, facts: Mapping[str, Any]) -> None:
         tell(json_text({"event": name, **facts}, plain=sys.stderr.isatty()))
         return
     from workloop.domain.session import printable
-    from workloop.interfaces.cli.tables import short
+    from workloop.interfaces.cli.layout import short
 
     said = {fact: value for fact, value in facts.items() if value not in ("", [], None)}
     tell(printable(f"{name}: {short(said)}" if said else name))

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import msgspec
 
 from workloop.runner.meter.port import CallRefusal, Dialect
+from workloop.runner.signatures import METER_REFUSED
 
 MARK = "workloop meter"
-REFUSED = "refused"  # after the mark: what the adapters know a spent allowance by
 UNREACHABLE = 502
 JSON_TYPE = "application/json"
 
@@ -25,7 +25,7 @@ class Answer:
 def spent(dialect: Dialect, refusal: CallRefusal) -> Answer:
     """Say that a call may not be sent, as something that no CLI tries again: Codex would, if it were about money."""
     status = 400 if dialect is Dialect.RESPONSES else 402
-    return answer(dialect, status, refusal.code, refusal.message, mark=f"{MARK} {REFUSED}")
+    return answer(dialect, status, refusal.code, refusal.message, mark=METER_REFUSED)
 
 
 def unauthorized(dialect: Dialect) -> Answer:

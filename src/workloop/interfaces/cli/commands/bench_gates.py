@@ -21,10 +21,9 @@ def options() -> tuple[Option, ...]:
 def run(invocation: Invocation, given: Given) -> int:
     """Play the attack set; ends with 1 when a lie got through or honest work did not."""
     from workloop.domain.reader import Reader
-    from workloop.interfaces.cli.check_tables import gates, show
 
     reader = Reader(values_of(given.options))
     wanted, walls = reader.texts("cases"), not reader.flag("no_sandbox")
     played = import_module("workloop.testing.gates.run").main(wanted, walls=walls, tell=render.tell)
-    show(invocation, "bench gates", played.facts, gates)
+    render.answer(invocation, "bench gates", played.facts)
     return exits.OK if played.sound else exits.UNEXPECTED

@@ -1,7 +1,7 @@
 """How people see a check fail before anybody works for it."""
 
 from workloop.domain.errors import BadRequest
-from workloop.interfaces.cli import exits
+from workloop.interfaces.cli import exits, render
 from workloop.interfaces.cli.invocation import Invocation
 from workloop.interfaces.cli.spelling import Given, Option, Place, values_of
 from workloop.service.arguments import Shape
@@ -21,7 +21,6 @@ def options() -> tuple[Option, ...]:
 def run(invocation: Invocation, given: Given) -> int:
     """Run an item's checks on its base; ends with 5 when one could not judge anything yet."""
     from workloop.domain.reader import Reader
-    from workloop.interfaces.cli.check_tables import proofs, show
     from workloop.wiring.proving import prove
 
     if invocation.environment.get("WORKLOOP_URL"):
@@ -36,5 +35,5 @@ def run(invocation: Invocation, given: Given) -> int:
         commit=reader.text("commit"),
         mutate=reader.text("mutate"),
     )
-    show(invocation, "check prove", facts, proofs)
+    render.answer(invocation, "check prove", facts)
     return exits.OK if facts["ready"] and facts.get("green", True) else exits.EVIDENCE
