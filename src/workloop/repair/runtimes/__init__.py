@@ -1,0 +1,1 @@
+"""Runtimes of a harness: each built once from one commit, kept under what it holds, and never changed."""
