@@ -1,0 +1,249 @@
+"""What a driver of the repair bench is asked, what it is given, and what it may answer.
+
+The driver is the operator's own code: it says how a worker runs, how a repair is judged and how a runtime is built.
+The supervisor decides when each is asked, how long and for how much, and believes no answer that it has not checked.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from workloop.repair.observations.finding import Observation
+
+
+class PhaseKind(StrEnum):
+    """What a call to a driver is for; the first two run a worker, the others are checks of the host."""
+
+    TASK = "task"
+    REPAIR = "repair"
+    CONFIRM = "confirm"
+    ACCEPT = "accept"
+    REGRESSION = "regression"
+    REPRODUCER = "reproducer"
+    ACTIVATE = "activate"
+
+
+WORKERS = frozenset({PhaseKind.TASK, PhaseKind.REPAIR})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarnessRevision:
+    """A harness at a full commit, and the immutable runtime that was built from it."""
+
+    commit: str
+    runtime_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One job of the queue; the prompt is data and is never put into a shell line."""
+
+    id: str
+    prompt: str
+
+
+class Abort(Protocol):
+    """How a callback learns that it has to end: a signal came, or its deadline has passed."""
+
+    def is_set(self) -> bool:
+        """Tell whether the phase has to end now."""
+        ...
+
+    async def wait(self) -> None:
+        """Return once the phase has to end."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseContext:
+    """What a callback may rely on: who it works for, how long, for how much, and with which harness.
+
+    `deadline_ms` is on the monotonic clock of this machine and bounds every call to a provider as well as the phase;
+    `allowance_microusd` bounds what they may cost together, and is 0 for a check, which must not call a model at all.
+    `evidence_dir` is made for this phase alone and lies outside of what a worker can reach.
+    """
+
+    run_id: str
+    phase_id: int
+    kind: PhaseKind
+    harness: HarnessRevision
+    deadline_ms: int
+    allowance_microusd: int
+    abort: Abort
+    evidence_dir: Path
+    task_id: str
+    task_attempt: int
+    repair: int = 0
+    repair_attempt: int = 0
+
+
+class ChargeKind(StrEnum):
+    """Whether somebody can say what a worker has cost."""
+
+    SETTLED = "settled"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """What a worker has cost in whole micro-dollars, failed and aborted calls included; or that nobody can say."""
+
+    kind: ChargeKind
+    microusd: int = 0
+    basis: str = ""
+
+
+def settled(microusd: int, basis: str = "") -> Charge:
+    """Return a charge that is known; the basis says who billed it."""
+    return Charge(kind=ChargeKind.SETTLED, microusd=microusd, basis=basis)
+
+
+def unknown(basis: str) -> Charge:
+    """Return a charge that nobody can state; it ends the run."""
+    return Charge(kind=ChargeKind.UNKNOWN, basis=basis)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceFile:
+    """A file below the phase's evidence folder, and the SHA-256 of what it holds in 64 hex digits."""
+
+    path: str
+    digest: str
+
+
+class WorkerStatus(StrEnum):
+    """How a worker ended, as its process and its harness tell; it says nothing about the worth of its work."""
+
+    FINISHED = "finished"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerResult:
+    """What is left of a worker: a commit it made, its bill, evidence, and findings about its harness.
+
+    `base` is the full commit it began from; `transient` says why another try may go better although nothing was
+    changed, and is empty when there is no such reason; `summary` is the worker's own word and is never believed.
+    """
+
+    status: WorkerStatus
+    base: str
+    candidate: str | None
+    charge: Charge
+    evidence: tuple[EvidenceFile, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    transient: str = ""
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRun:
+    """One run of a check in a clean checkout of a full commit."""
+
+    commit: str
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation:
+    """Whether an observation is a defect of the harness, and by which reproducer one can tell.
+
+    `reproducer` names a check that neither the worker who suggested the observation nor the one who repairs it has
+    written or can reach. `runs` are its runs on the harness in force, if it was run already: it has to fail there.
+    """
+
+    confirmed: bool
+    why: str
+    reproducer: str = ""
+    runs: tuple[CheckRun, ...] = ()
+    evidence: tuple[EvidenceFile, ...] = ()
+
+
+class VerdictKind(StrEnum):
+    """What a verdict is about."""
+
+    ACCEPTANCE = "acceptance"
+    REGRESSION = "regression"
+    REPRODUCER = "reproducer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a check of the host decided about one full commit.
+
+    A regression verdict lists runs on the base, which have to be green, and on the candidate; a reproducer verdict
+    lists several on each: all of the base's fail and all of the candidate's pass, or the repair is refused.
+    """
+
+    kind: VerdictKind
+    commit: str
+    passed: bool
+    why: str = ""
+    runs: tuple[CheckRun, ...] = ()
+    evidence: tuple[EvidenceFile, ...] = ()
+
+
+class RepairDriver(Protocol):
+    """What the operator supplies; `create_work_loop_driver(config)` of a trusted Python file returns one.
+
+    Whatever a callback raises ends the run with `driver-error`, and the bill is asked for nevertheless. A callback
+    that goes on after its abort was set and its grace has passed is cancelled.
+    """
+
+    async def run_task(self, context: PhaseContext, task: Task) -> WorkerResult:
+        """Let a worker try the task with the harness of the context, and return once the worker is gone."""
+        ...
+
+    async def run_repair(self, context: PhaseContext, observation: Observation) -> WorkerResult:
+        """Let a separate worker repair the harness, from its commit on and without sight of the reproducer."""
+        ...
+
+    async def confirm_observation(self, context: PhaseContext, observation: Observation) -> Confirmation:
+        """Tell whether the observation is a defect of the harness, and what reproduces it."""
+        ...
+
+    async def verify_regression(self, context: PhaseContext, candidate: str) -> Verdict:
+        """Run what has always passed, on the harness in force and in a clean checkout of the candidate."""
+        ...
+
+    async def verify_reproducer(self, context: PhaseContext, candidate: str, observation: Observation) -> Verdict:
+        """Run the observation's reproducer several times on the harness in force and on the candidate."""
+        ...
+
+    async def activate_harness(
+        self, context: PhaseContext, candidate: str, verdicts: tuple[Verdict, Verdict]
+    ) -> HarnessRevision:
+        """Build an immutable runtime from the verified candidate and return what later workers get."""
+        ...
+
+    async def accept_task(self, context: PhaseContext, task: Task, candidate: str) -> Verdict:
+        """Decide whether the candidate does what the task asks, by checks of the host alone."""
+        ...
+
+    async def settle(self, context: PhaseContext) -> Charge:
+        """Return the whole bill of a worker's phase that has ended in any way; asking twice changes nothing."""
+        ...
+
+    async def worker_paths(self) -> tuple[Path, ...]:
+        """Return every folder that some worker can reach: repositories, mounts, scratch space."""
+        ...
+
+    async def close(self) -> None:
+        """End whatever still runs and keep the evidence; raises when something cannot be shown to be gone."""
+        ...
+
+
+CALLBACKS = (
+    "run_task",
+    "run_repair",
+    "confirm_observation",
+    "verify_regression",
+    "verify_reproducer",
+    "activate_harness",
+    "accept_task",
+    "settle",
+    "worker_paths",
+    "close",
+)
+"""Every callback by its name; a driver that lacks one is refused before anything begins."""
