@@ -1,0 +1,1 @@
+"""How a bench run is written down so that a later change of it shows."""
