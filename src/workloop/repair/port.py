@@ -9,22 +9,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from workloop.repair.ledger.records import ChargeState, PhaseKind, VerdictKind
 from workloop.repair.observations.finding import Observation
-
-
-class PhaseKind(StrEnum):
-    """What a call to a driver is for; the first two run a worker, the others are checks of the host."""
-
-    TASK = "task"
-    REPAIR = "repair"
-    CONFIRM = "confirm"
-    ACCEPT = "accept"
-    REGRESSION = "regression"
-    REPRODUCER = "reproducer"
-    ACTIVATE = "activate"
-
-
-WORKERS = frozenset({PhaseKind.TASK, PhaseKind.REPAIR})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +51,7 @@ class PhaseContext:
     """
 
     run_id: str
-    phase_id: int
+    phase: str
     kind: PhaseKind
     harness: HarnessRevision
     deadline_ms: int
@@ -78,30 +64,23 @@ class PhaseContext:
     repair_attempt: int = 0
 
 
-class ChargeKind(StrEnum):
-    """Whether somebody can say what a worker has cost."""
-
-    SETTLED = "settled"
-    UNKNOWN = "unknown"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
     """What a worker has cost in whole micro-dollars, failed and aborted calls included; or that nobody can say."""
 
-    kind: ChargeKind
+    state: ChargeState
     microusd: int = 0
     basis: str = ""
 
 
 def settled(microusd: int, basis: str = "") -> Charge:
     """Return a charge that is known; the basis says who billed it."""
-    return Charge(kind=ChargeKind.SETTLED, microusd=microusd, basis=basis)
+    return Charge(state=ChargeState.SETTLED, microusd=microusd, basis=basis)
 
 
 def unknown(basis: str) -> Charge:
     """Return a charge that nobody can state; it ends the run."""
-    return Charge(kind=ChargeKind.UNKNOWN, basis=basis)
+    return Charge(state=ChargeState.UNKNOWN, basis=basis)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,8 +128,8 @@ class CheckRun:
 class Confirmation:
     """Whether an observation is a defect of the harness, and by which reproducer one can tell.
 
-    `reproducer` names a check that neither the worker who suggested the observation nor the one who repairs it has
-    written or can reach. `runs` are its runs on the harness in force, if it was run already: it has to fail there.
+    `reproducer` is the SHA-256 of a check that neither the worker who suggested the observation nor the one who repairs
+    it has written or can reach. `runs` are its runs on the harness in force, if it was run already: it fails there.
     """
 
     confirmed: bool
@@ -158,14 +137,6 @@ class Confirmation:
     reproducer: str = ""
     runs: tuple[CheckRun, ...] = ()
     evidence: tuple[EvidenceFile, ...] = ()
-
-
-class VerdictKind(StrEnum):
-    """What a verdict is about."""
-
-    ACCEPTANCE = "acceptance"
-    REGRESSION = "regression"
-    REPRODUCER = "reproducer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
