@@ -94,7 +94,7 @@ def test_a_repository_without_a_commit_is_refused_with_what_to_do(bare: Project,
     empty.mkdir()
     bare.repository.git("init", "--quiet", str(empty))
     done = bare.run("-C", str(empty), "init")
-    assert (done.code, done.problem["code"]) == (2, "NO_COMMITS")
+    assert (done.code, done.problem["code"]) == (4, "NO_COMMITS")
     assert "git commit" in done.problem["suggested_fix"]
     assert not bare.state.exists()
 
@@ -102,7 +102,7 @@ def test_a_repository_without_a_commit_is_refused_with_what_to_do(bare: Project,
 def test_a_detached_head_needs_a_branch_by_name(bare: Project) -> None:
     """Work lands on a branch."""
     bare.repository.git("checkout", "--quiet", "--detach")
-    assert bare.refused("init") == (2, "DETACHED_HEAD")
+    assert bare.refused("init") == (4, "DETACHED_HEAD")
     assert bare.ask("init", "--branch", "main")["integration_branch"] == "main"
 
 

@@ -154,7 +154,7 @@ CASES: tuple[tuple[tuple[str, ...], int, str], ...] = (
     (("add", "x", "--depends-on", "x"), 2, "DEP_SELF"),
     (("add", "x", "--boundary", "paint-it"), 2, "BOUNDARY_UNKNOWN"),
     (("add", "x", "--authority-allow", "deploy"), 2, "AUTHORITY_NOT_GRANTABLE"),
-    (("add", "x", "--lane", "nowhere"), 2, "LANE_UNKNOWN"),
+    (("add", "x", "--lane", "nowhere"), 7, "LANE_UNKNOWN"),
     (("add", "x", "--family", "f"), 2, "BAD_REQUEST"),
     (("add", "x", "--protected", "../outside"), 2, "BAD_REQUEST"),
     (("add", "x", "--verification", "magic"), 2, "BAD_REQUEST"),

@@ -69,7 +69,7 @@ KNOWN_OTHERWISE = {
     "BAD_REQUEST": "BadRequest",
     "BAD_PRIORITY": "BadRequest",
 }
-PROBE = "probe.py"
+PROBE, CANDIDATE = "probe.py", "candidate.py"
 EVERYWHERE = (Move.SUPERSEDE, Move.CANCEL)
 ABLE = {
     "reports_cost": "tells what a session cost",
@@ -163,13 +163,18 @@ def kinds() -> dict[str, type[WorkloopError]]:
 
 
 def codes(names: Collection[str]) -> dict[str, str]:
-    """Return every code that the source gives to a class or helper of these names, with that name."""
-    found: dict[str, str] = {}
+    """Return every code that the source gives to a class or helper of these names, with the last such name."""
+    return {code: givers[-1] for code, givers in codes_by_class(names).items()}
+
+
+def codes_by_class(names: Collection[str]) -> dict[str, list[str]]:
+    """Return every code that the source gives to classes or helpers of these names, with all of those names."""
+    found: dict[str, list[str]] = {}
     for path in sorted(SRC.rglob("*.py")):
-        if "testing" not in path.relative_to(SRC).parts:
-            for function in ast.walk(ast.parse(path.read_text("utf-8"))):
-                if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-                    found |= dict(codes_in(function, names, path.name))
+        for function in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                for code, name in codes_in(function, names, path.name):
+                    found.setdefault(code, []).append(name)
     return found
 
 
@@ -184,6 +189,8 @@ def codes_in(function: ast.AST, names: Collection[str], file: str) -> Iterator[t
     }
     for node in ast.walk(function):
         match node:
+            case ast.Call(func=ast.Name(id="Problem"), args=[first, *_]) if file == CANDIDATE:
+                name, given = "EvidenceRejected", [first]
             case ast.Call(func=ast.Name(id=called), args=args, keywords=words):
                 name = HELPERS.get(called, called)
                 given = [

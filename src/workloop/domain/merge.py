@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from workloop.domain.campaign import Campaign, CampaignSettings
 from workloop.domain.contract import Contract, OutcomeKind, canonical_text
-from workloop.domain.errors import BadRequest
+from workloop.domain.errors import BadRequest, Conflict, NotFound
 from workloop.domain.item import Verification
 from workloop.domain.new_item import NewItem
 
@@ -39,7 +39,7 @@ class Merged:
 
 
 def merge(campaign: Campaign, item: NewItem) -> Merged:
-    """Merge typed field by field; raises BadRequest where the two contradict or ask too much."""
+    """Merge typed field by field; raises Refusal where the two contradict or ask too much or for what is not there."""
     settings = campaign.settings
     contract = merge_contract(settings, item)
     text = canonical_text(contract)
@@ -80,7 +80,12 @@ def merge_contract(settings: CampaignSettings, item: NewItem) -> Contract:
             field="checks",
         )
     if item.lane is not None and item.lane not in settings.lanes:
-        raise unknown_name(item.key, "lane", item.lane, settings.lanes, "LANE_UNKNOWN")
+        raise NotFound(
+            "LANE_UNKNOWN",
+            f"{item.key}: the campaign has no lane {item.lane!r}",
+            hint=f"the campaign's lanes: {', '.join(sorted(settings.lanes)) or 'none'}",
+            field="lane",
+        )
     return Contract(
         title=item.title,
         objective=item.objective,
@@ -144,7 +149,7 @@ def agreed_versions(key: str, first: Mapping[str, str], second: Mapping[str, str
     """Join versions; the same name with two values is refused."""
     for name in first.keys() & second.keys():
         if first[name] != second[name]:
-            raise BadRequest(
+            raise Conflict(
                 "VERSION_MISMATCH",
                 f"{key}: version {name} is {first[name]} in the campaign and {second[name]} in the item",
                 hint="use the campaign's version or change the campaign first",

@@ -59,7 +59,7 @@ def read_boundaries(reader: Reader) -> dict[str, str]:
             raise bad(
                 f"{reader.at('boundaries')}.{name}",
                 f"{word!r} is ordinary work, never a decision that only a person may take",
-                code="NOT_A_HUMAN_BOUNDARY",
+                code="BOUNDARY_ORDINARY",
                 hint="name the decision itself, such as spend-money or delete-data",
             )
     return table

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from workloop.domain.errors import Refusal
+from workloop.domain.errors import NotFound
 from workloop.runner.git import ANY_FAILURE, PLAIN, YES_OR_NO, GitCall, GitError, RefMovedError, git, printables
 
 NO_COMMIT = "0" * 40
@@ -199,10 +199,10 @@ def merge_into(worktree: Path, sha: str, message: str) -> Merge:
 
 
 def require_commit(cwd: Path, name: str) -> str:
-    """Return the full SHA of a commit; raises Refusal when there is none."""
+    """Return the full SHA of a commit; raises NotFound when there is none."""
     sha = commit_of(cwd, name)
     if sha is None:
-        raise Refusal("COMMIT_UNKNOWN", f"no commit is named {name!r}", hint="give a commit this repository has")
+        raise NotFound("COMMIT_NOT_FOUND", f"no commit is named {name!r}", hint="give a commit this repository has")
     return sha
 
 

@@ -175,7 +175,7 @@ class Batch:
             raise unknown_need(key, needed)
         if known.role is not Role.WORK:
             raise BadRequest(
-                "FOLLOW_UP", f"{key} depends on {needed!r}, a follow-up", hint="name its root", field="depends_on"
+                "DEP_FOLLOW_UP", f"{key} depends on {needed!r}, a follow-up", hint="name its root", field="depends_on"
             )
         while not (met := self.has_reached(known, until)) and (newer := self.newer(known)) is not None:
             known = newer

@@ -129,7 +129,7 @@ def test_an_expired_verifier_at_its_ceiling_does_not_stop_the_queue(bench: Bench
 def test_nothing_depends_on_a_follow_up(bench: Bench) -> None:
     """DESIGN 3.1: a verifier succeeds by rejecting too; who needs a result names the root."""
     bench.candidate("x")
-    bench.refused("FOLLOW_UP", "add_items", items=[{"key": "y", "title": "y", "depends_on": ["x~v1"]}])
+    bench.refused("DEP_FOLLOW_UP", "add_items", items=[{"key": "y", "title": "y", "depends_on": ["x~v1"]}])
 
 
 def test_a_park_does_not_use_up_the_last_attempt(bench: Bench) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workloop.config import Place as ProjectPlace
 from workloop.config import SandboxWish, Settings, find_repository, make_private, parse, place_of, read_trusted, sample
-from workloop.domain.errors import BadRequest
+from workloop.domain.errors import BadRequest, Refusal
 from workloop.interfaces.cli import exits, render
 from workloop.interfaces.cli.commands.campaign import refuse_remote
 from workloop.interfaces.cli.invocation import Invocation
@@ -78,13 +78,13 @@ def integration_branch(repository: Path, wanted: str) -> str:
 
     branch = wanted or head_branch(repository)
     if not branch:
-        raise BadRequest(
+        raise Refusal(
             "DETACHED_HEAD",
             f"{repository} has no branch checked out",
             hint="name the branch that work lands on with --branch",
         )
     if commit_of(repository, HEADS + branch) is None:
-        raise BadRequest(
+        raise Refusal(
             "NO_COMMITS",
             f"branch {branch} of {repository} has no commit yet, so no work can start from it",
             hint='git commit --allow-empty -m "first commit", then workloop init again',
