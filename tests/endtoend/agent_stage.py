@@ -166,13 +166,24 @@ def settle_in(home: Path) -> None:
     subprocess.run(argv, env=environment, input=json.dumps(begun).encode(), capture_output=True, timeout=60, check=True)
 
 
-def fences(folder: Path) -> bool:
-    """Tell whether Codex can keep the commands of a session in its work tree on this machine."""
+def unfenced(folder: Path) -> str:
+    """Say why Codex cannot keep the commands of a session in its work tree on this machine, or nothing.
+
+    Its fence is a program in its home, which it does not make below the folder for temporary files.
+    """
     home = folder / "fence"
     home.mkdir(exist_ok=True)
     argv = [str(bundled_codex()), "sandbox", "-c", 'sandbox_mode="workspace-write"', "--", "true"]
-    environment = {"PATH": os.environ["PATH"], "CODEX_HOME": str(home)}
-    return subprocess.run(argv, cwd=home, env=environment, capture_output=True, check=False).returncode == 0
+    environment = {"PATH": os.environ["PATH"], "CODEX_HOME": str(home), "TMPDIR": str(scratch(folder))}
+    done = subprocess.run(argv, cwd=home, env=environment, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else done.stderr.strip() or f"exit code {done.returncode}"
+
+
+def scratch(folder: Path) -> Path:
+    """Return a folder for temporary files beside the homes of agents, and not above them."""
+    path = folder / "scratch"
+    path.mkdir(exist_ok=True)
+    return path
 
 
 def installed(agent: str) -> bool:

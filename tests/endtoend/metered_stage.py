@@ -27,10 +27,13 @@ SEARCHED = "[o]f-the-operator-01234"  # which does not match itself
 class MeteredStage(AgentStage):
     """A bench whose agent's key lies with the meter, and whose model's price is known."""
 
-    def __init__(self, folder: Path, name: str, parts: Mapping[str, Scenario], budget: str) -> None:
+    def __init__(
+        self, folder: Path, name: str, parts: Mapping[str, Scenario], budget: str, *, sandbox: str = CUT
+    ) -> None:
         self.name = name
+        self.program = program_of(name)
         prices = f"[meter.prices]\n{json.dumps(model_of(name).rpartition('/')[2])} = {PRICE}\n"
-        super().__init__(folder, [name], parts, harnesses=f"{prices}{budget}", sandbox=CUT)
+        super().__init__(folder, [name], parts, harnesses=f"{prices}{budget}", sandbox=sandbox)
 
     def open(self) -> Any:
         """Make the campaign; opencode is told of the kind of its provider in its home."""
@@ -51,8 +54,7 @@ class MeteredStage(AgentStage):
         url = self.model.url
         meter = {"key": f"@{key}", "anthropic_url": url, "openai_url": f"{url}/v1"}
         options = {"options": {"auth_type": "openai"}} if name == "qwen" else {}
-        program = str(program_of(name))
-        return {"command": [program], "model": model_of(name), "home": "own", "meter": meter, **options}
+        return {"command": [str(self.program)], "model": model_of(name), "home": "own", "meter": meter, **options}
 
     def calls(self) -> int:
         """Return how many model calls the scripted model answered, each with the same usage."""

@@ -5,11 +5,9 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
-from agent_stage import AGENTS, MEND, NIGHT_SECONDS, TEST, AgentStage, fences, installed, item, require, told
-from recording_mcp import RecordingMcp, recording_mcp
+from agent_stage import AGENTS, MEND, NIGHT_SECONDS, TEST, AgentStage, installed, item, require, told
 
 from loop_bench import Facts, LoopProcess
 from workloop.domain.handoff import MARKER
@@ -30,8 +28,6 @@ PARTS: dict[str, Scenario] = {
     "lie~r1 repair": HONEST,
     "hang work 1": [shell("true", "begin"), Hang()],
     "hang work 2": HONEST,
-    "denied work 1": [Call(("other", "work_loop"), {"action": "forbidden"}), Say("I was not allowed to, so I stop.")],
-    "denied work 2": HONEST,
     "handed work": [shell("echo half > half.txt", "begin"), commit("half.txt", "half of it"), Say(HANDED_ON)],
     "handed successor": HONEST,
 }
@@ -40,9 +36,8 @@ PARTS: dict[str, Scenario] = {
 class Night:
     """What one run with one agent left."""
 
-    def __init__(self, stage: AgentStage, other: RecordingMcp, ended: tuple[int, Facts, LoopProcess]) -> None:
+    def __init__(self, stage: AgentStage, ended: tuple[int, Facts, LoopProcess]) -> None:
         self.stage = stage
-        self.other = other
         self.code, self.report, self.loop = ended
 
     def show(self, key: str) -> Facts:
@@ -59,19 +54,17 @@ class Night:
 
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Night]]:
-    """Run a loop over five items with each agent, both at once; no process may live when the tests are over."""
+    """Run a loop over four items with each agent, both at once; no process may live when the tests are over."""
     with ExitStack() as opened:
         stages: dict[str, AgentStage] = {}
-        others: dict[str, RecordingMcp] = {}
         for agent in filter(installed, AGENTS):
-            others[agent] = opened.enter_context(recording_mcp("other"))
-            stages[agent] = stage_of(agent, tmp_path_factory.mktemp(agent), others[agent])
+            stages[agent] = stage_of(agent, tmp_path_factory.mktemp(agent))
             opened.callback(stages[agent].close)
             bench = stages[agent].open()
-            for number, key in enumerate(("hang", "lie", "denied", "handed", "good"), start=1):
+            for number, key in enumerate(("hang", "lie", "handed", "good"), start=1):
                 bench.add(key, **item(priority=number, verification="both" if key == "good" else "host"))
         loops = {agent: stage.bench.start("--once") for agent, stage in stages.items()}
-        yield {agent: Night(stages[agent], others[agent], (*loop.end(), loop)) for agent, loop in loops.items()}
+        yield {agent: Night(stages[agent], (*loop.end(), loop)) for agent, loop in loops.items()}
 
 
 @pytest.fixture(params=AGENTS)
@@ -82,31 +75,10 @@ def night(request: pytest.FixtureRequest) -> Night:
     return nights[str(request.param)]
 
 
-def stage_of(agent: str, folder: Path, other: RecordingMcp) -> AgentStage:
+def stage_of(agent: str, folder: Path) -> AgentStage:
     """Return one agent's bench."""
-    block = asking_claude(folder, other) if agent == "claude" else asking_codex(folder, other)
     loop = f"sessions_max = 2\nsilent_seconds = {SILENT_SECONDS}"
-    return AgentStage(folder, [agent], PARTS, {agent: block}, campaign="slots = 4", loop=loop)
-
-
-def asking_claude(folder: Path, other: RecordingMcp) -> dict[str, Any]:
-    """Give Claude Code another server whose tool may not be called without asking a person."""
-    server = {"type": "http", "url": other.url, "headers": {"Authorization": "Bearer other"}}
-    path = folder / "other.json"
-    path.write_text(json.dumps({"mcpServers": {"other": server}}))
-    settings = json.dumps({"permissions": {"ask": ["mcp__other__work_loop"]}})
-    return {"mcp_config": str(path), "extra_args": ["--settings", settings]}
-
-
-def asking_codex(folder: Path, other: RecordingMcp) -> dict[str, Any]:
-    """Give Codex the same; outside of its own fence it asks for nothing."""
-    path = folder / "other.toml"
-    path.write_text(
-        f'[mcp_servers.other]\nurl = "{other.url}"\nhttp_headers = {{ Authorization = "Bearer other" }}\n'
-        'default_tools_approval_mode = "prompt"\n'
-    )
-    fence = {"options": {"sandbox": "workspace-write"}} if fences(folder) else {}
-    return {"mcp_config": str(path), **fence}
+    return AgentStage(folder, [agent], PARTS, campaign="slots = 4", loop=loop)
 
 
 def test_everything_is_done_by_the_morning_and_nothing_runs_any_more(night: Night) -> None:
@@ -162,15 +134,6 @@ def test_session_whose_model_hangs_is_ended_by_the_watch_and_the_next_attempt_is
     shown = night.show("hang")
     assert (night.ends("hang"), shown["expiries"], shown["attempts"]) == (["expired", "complete"], 1, 1)
     assert night.advice("hang") == "begin anew: the session stopped making progress."
-
-
-def test_session_whose_call_was_denied_is_tried_again_with_that_reason(night: Night) -> None:
-    if night.stage.agents == ["codex"] and not fences(night.stage.folder):
-        pytest.skip("Codex cannot fence a session here, and without its fence it denies nothing")
-    assert night.other.calls == []
-    assert night.loop.wait_for("ended", key="denied")["class"] == "denied"
-    assert (night.ends("denied"), night.show("denied")["attempts"]) == (["retry", "complete"], 2)
-    assert night.advice("denied") == "do without the tool that was denied."
 
 
 def test_session_hands_on_to_a_successor_that_finishes_under_the_same_claim(night: Night) -> None:

@@ -191,6 +191,17 @@ def test_g07_output_that_was_lost_cannot_be_measured_and_silence_costs_nothing()
     assert (lacking, booked.spent.of(Unit.TOKENS)) == ((), 0)
 
 
+@pytest.mark.parametrize(("own_price", "booked_at"), [(20, 300), (500, 500), (None, 300)])
+def test_session_that_went_round_the_meter_is_booked_at_the_dearer_of_its_own_price_and_the_list_s(
+    own_price: int | None, booked_at: int
+) -> None:
+    room = spending({"run": {"cost_usd": 5}})
+    purse = Purse(room, room.reserve(charge(), {}), FakeClock(NOON), lambda _harness, _model, tokens: tokens.output * 3)
+    purse.went_past()
+    booked, lacking = settle(purse, report(own_price), reports_cost=True)
+    assert (lacking, booked.spent.cost_micros) == ((), booked_at)
+
+
 def test_tokens_without_a_price_are_priced_by_the_list() -> None:
     room = spending({"run": {"cost_usd": 5}})
     purse = Purse(room, room.reserve(charge(), {}), FakeClock(NOON), lambda _harness, _model, tokens: tokens.output * 3)

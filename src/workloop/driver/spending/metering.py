@@ -75,7 +75,7 @@ async def under_meter(
             reading = await meter.close(request.session_id)
     past = went_round(report, reading)
     if past:
-        purse.metered_whole = False
+        purse.went_past()
     return report, past
 
 

@@ -36,6 +36,7 @@ class Purse:
         self.told_micros: int | None = None
         self.metered: Amount | None = None
         self.metered_whole = True
+        self.past_meter = False
         self.cut: Bound | None = None
 
     def hear(self, event: Usage) -> Bound | None:
@@ -52,6 +53,11 @@ class Purse:
             self.metered = (self.metered or NOTHING) + Amount(tokens, cost_micros or 0)
             self.metered_whole = self.metered_whole and whole and cost_micros is not None
             return self.look()
+
+    def went_past(self) -> None:
+        """Note that the session had another way to a model, so that the meter's figure is not the whole."""
+        with self.turn:
+            self.past_meter, self.metered_whole = True, False
 
     @property
     def lists(self) -> bool:

@@ -43,11 +43,16 @@ def larger(one: Tokens, other: Tokens) -> Tokens:
 
 
 def final(purse: Purse, report: SessionReport) -> Amount:
-    """Return what a session came to, by whoever saw most of it; an agent's own price comes before a list's."""
+    """Return what a session came to, by whoever saw most of it; an agent's own price comes before a list's.
+
+    Of one that went round the meter the dearer of both counts: its own word is all that there is.
+    """
     tokens = larger(purse.told, report.tokens)
     cost = report.cost_micros
     if cost is None:
         cost = purse.told_micros if purse.told_micros is not None else purse.priced(tokens)
+    if purse.past_meter:
+        cost = max(cost or 0, purse.priced(tokens) or 0)
     counted = most(Amount(tokens, cost or 0), purse.metered or NOTHING)
     return replaced(counted, max(0, report.ended_at - report.started_at), 0 if purse.charge.probe else 1)
 
