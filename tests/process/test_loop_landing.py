@@ -95,6 +95,22 @@ def test_what_could_not_land_is_told_with_its_reason_after_the_loop_has_ended(be
     assert bench.ask("status")["to_land"] == 0
 
 
+def test_run_that_only_landed_something_has_worked_and_says_so(bench: LoopBench) -> None:
+    """Exit code 3 is for a run that had nothing to do, and this one moved the integration branch."""
+    bench.rules(rule("a", *honest()))
+    bench.add("a")
+    mine = bench.repository.path / "thing.txt"
+    mine.write_text("a person is at work\n")
+    bench.run("--once")
+    bench.repository.git("checkout", "--", "thing.txt")
+    code, report, loop = bench.run("--once")
+    assert facts(bench, "a")[-1] == "landed", loop.events
+    assert (report["reason"], report["attended"], report["landings"]) == ("drained", 0, 1)
+    assert code == 0
+    code, report, _ = bench.run("--once")
+    assert (code, report["reason"], report["landings"]) == (3, "nothing_claimable", 0), "now there is nothing to do"
+
+
 def test_guard_that_is_red_on_the_merge_refuses_the_landing(bench: LoopBench) -> None:
     """Each side is green alone; only the merge shows that they do not go together."""
     take, go = {"touch": str(bench.mark("up"))}, {"wait_for": str(bench.mark("go"))}

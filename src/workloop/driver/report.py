@@ -38,10 +38,11 @@ class LoopEndReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopReport:
-    """What a run did and why it ended."""
+    """What a run did and why it ended: claims it saw to, sessions it spent, results it landed or had refused."""
 
     reason: LoopEndReason
     attended: int
     sessions: int
+    landings: int = 0
     detail: str = ""
     signal_number: int = 0

@@ -52,7 +52,8 @@ class Landings:
 
     `seen` is the newest event looked at, so that what anybody verified is found; `told` keeps a refusal that stands
     from being told again and again, `rests` holds back what was tried and is not over soon.
-    `news` is what people may know of what waits, until it is taken, and `noted` what they were told last.
+    `news` is what people may know of what waits, until it is taken, and `noted` what they were told last. `settled`
+    counts what landed or was refused for good.
     """
 
     project: Project
@@ -62,6 +63,7 @@ class Landings:
     rests: dict[str, Rest] = field(default_factory=dict[str, Rest])
     news: dict[str, Waits] = field(default_factory=dict[str, Waits])
     noted: dict[str, Waits] = field(default_factory=dict[str, Waits])
+    settled: int = 0
     submitted: set[str] = field(default_factory=set[str])
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -119,8 +121,10 @@ class Landings:
         if self.rest(key, landing.outcome) >= UNCLEAR_MAX and landing.outcome == UNCLEAR:
             refusal = f"{landing.outcome}, {UNCLEAR_MAX} times in a row: {landing.reason}"
             state(self.project, key, FactKind.LANDING_REFUSED, refusal)
+            self.settled += 1
             return True
         settled = state_outcome(self.project, key, landing)
+        self.settled += settled
         if not settled:
             self.note(key, landing.outcome, landing.reason)
         return settled

@@ -236,7 +236,7 @@ class Loop:
             ends_at=self.ends_at,
             once=options.once,
             busy=any(site.landing or site.cleaning for site in self.parts.sites),
-            worked=desk.attended > 0,
+            worked=desk.attended + self.landings() > 0,
         )
 
     def probes(self, key: GateKey) -> bool:
@@ -372,14 +372,20 @@ class Loop:
         waits += [site.lanes_due for site in self.parts.sites if site.cleaning]
         return min([seconds, *(max(RETRY_SECONDS, wait) for wait in waits)])
 
+    def landings(self) -> int:
+        """Return how many results this run landed, or had refused for good."""
+        return sum(site.landings.settled for site in self.parts.sites if site.landings is not None)
+
     def report(self) -> LoopReport:
-        """Say what the run did."""
+        """Say what the run did; what it landed last is work, though nothing was claimable before."""
         desk, control = self.desk, self.control
         asked = LoopEndReason.HALTED if control.halted else LoopEndReason.STOPPED
+        idle = desk.stop_reason is LoopEndReason.NOTHING
         return LoopReport(
-            reason=desk.stop_reason or asked,
+            reason=LoopEndReason.DRAINED if idle and self.landings() else desk.stop_reason or asked,
             attended=desk.attended,
             sessions=desk.sessions,
+            landings=self.landings(),
             detail=desk.stop_detail or (control.reason if control.halted else ""),
             signal_number=control.signal_number,
         )

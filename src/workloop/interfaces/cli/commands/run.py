@@ -53,6 +53,7 @@ def run(invocation: Invocation, given: Given) -> int:
         "reason": report.reason.value,
         "attended": report.attended,
         "sessions": report.sessions,
+        "landings": report.landings,
         "detail": report.detail,
     }
     render.answer(invocation, "run", facts)
@@ -108,7 +109,7 @@ def code_of(report: "LoopReport") -> int:
         return 128 + report.signal_number
     match report.reason.value:
         case "nothing_claimable":
-            return exits.OK if report.attended else exits.NOTHING
+            return exits.OK if report.attended or report.landings else exits.NOTHING
         case "harness_stopped" | "budget_spent":
             return exits.STOPPED
         case "limited":
