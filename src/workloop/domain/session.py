@@ -59,6 +59,7 @@ class ToolResultClass(StrEnum):
     COMMAND_NONZERO = "command_nonzero"
     REFUSED = "refused"
     MODEL_ARGUMENT = "model_argument"
+    MISSING_TOOL = "missing_tool"
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
     INFRASTRUCTURE = "infrastructure"
@@ -172,13 +173,17 @@ class ToolCall(Stamped):
 
 @frozen
 class ToolResult(Stamped):
-    """A tool call ended; name is empty when the call was never seen, the answer is kept of MCP tools only, bounded."""
+    """A tool call ended; name is empty when the call was never seen, the answer is kept of MCP tools only, bounded.
+
+    took_us is what the tool itself took where the harness says so, without what it waited for models and people.
+    """
 
     call_id: str
     name: str
     result: ToolResultClass
     exit_code: int | None = None
     answer: str = ""
+    took_us: int | None = None
 
 
 @frozen

@@ -118,7 +118,7 @@ def test_limited_session_reports_one_limit_event(name: str) -> None:
     ("name", "tool", "result"),
     [
         ("bad-args", "Write", ToolResultClass.MODEL_ARGUMENT),
-        ("bad-tool", "no_such_tool", ToolResultClass.MODEL_ARGUMENT),
+        ("bad-tool", "no_such_tool", ToolResultClass.MISSING_TOOL),
         ("denied-shell", "Bash", ToolResultClass.REFUSED),
         ("tool-fail", "mcp__work__fail", ToolResultClass.TOOL_FAULT),
         ("mcpslow40", "mcp__work__claim", ToolResultClass.TOOL_FAULT),

@@ -147,7 +147,7 @@ def test_copilot_arguments_and_answers_are_kept_of_mcp_tools_only() -> None:
     [
         ("bad-args", "create", [ToolResultClass.MODEL_ARGUMENT]),
         ("bad-json", "create", [ToolResultClass.MODEL_ARGUMENT]),
-        ("bad-tool", "no_such_tool", [ToolResultClass.MODEL_ARGUMENT]),
+        ("bad-tool", "no_such_tool", [ToolResultClass.MISSING_TOOL]),
         ("denied-mcp", "mcp__work__claim", [ToolResultClass.REFUSED]),
         ("denied-shell", "bash", [ToolResultClass.REFUSED]),
         ("edit", "bash", [ToolResultClass.OK]),

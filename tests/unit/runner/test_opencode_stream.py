@@ -193,7 +193,7 @@ def test_arguments_and_answers_are_kept_of_mcp_tools_only() -> None:
     [
         ("bad-args", "write", ToolResultClass.MODEL_ARGUMENT),
         ("bad-json", "invalid", ToolResultClass.MODEL_ARGUMENT),
-        ("bad-tool", "invalid", ToolResultClass.MODEL_ARGUMENT),
+        ("bad-tool", "no_such_tool", ToolResultClass.MISSING_TOOL),
         ("denied-shell-ask", "bash", ToolResultClass.REFUSED),
         ("slow-tool-long", "mcp__work__slow", ToolResultClass.TIMEOUT),
         ("tool-fail", "mcp__work__fail", ToolResultClass.TOOL_FAULT),

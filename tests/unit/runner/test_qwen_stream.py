@@ -202,7 +202,7 @@ def test_qwen_structured_copy_of_an_answer_is_dropped(content: str, answer: str)
     ("name", "tool", "results"),
     [
         ("bad-args", "write_file", [ToolResultClass.MODEL_ARGUMENT]),
-        ("bad-tool", "no_such_tool", [ToolResultClass.MODEL_ARGUMENT]),
+        ("bad-tool", "no_such_tool", [ToolResultClass.MISSING_TOOL]),
         ("denied-mcp", "mcp__work__claim", [ToolResultClass.REFUSED]),
         ("denied-shell", "Bash", [ToolResultClass.REFUSED]),
         ("tool-fail", "mcp__work__fail", [ToolResultClass.TOOL_FAULT]),

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -11,6 +10,7 @@ from workloop.domain.errors import BadRequest
 
 SUBJECT_CHARACTERS_MAX = 200
 EVIDENCE_MAX = 50
+PLACES_MAX = 100
 _SHA256 = re.compile("[0-9a-f]{64}")
 _DOMAIN = b"workloop observation 1\n"
 
@@ -70,11 +70,3 @@ def fingerprint(kind: ObservationKind, subject: str, signature: str = "") -> str
     """Return what is the same wherever and whenever this finding is made, whichever harness made the events."""
     words = json.dumps([kind.value, subject, signature], ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(_DOMAIN + words.encode()).hexdigest()
-
-
-def digest_of(parts: Sequence[bytes]) -> str:
-    """Return one digest of several records, which no other cut between them has."""
-    total = hashlib.sha256()
-    for part in parts:
-        total.update(len(part).to_bytes(8, "big") + part)
-    return total.hexdigest()

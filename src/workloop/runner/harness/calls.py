@@ -66,7 +66,13 @@ class Calls:
         return self.open.get(head(call_id, NAME_CHARACTERS_MAX), UNSEEN)
 
     def closed(
-        self, call_id: str, result: ToolResultClass, *, exit_code: int | None = None, answer: str = ""
+        self,
+        call_id: str,
+        result: ToolResultClass,
+        *,
+        exit_code: int | None = None,
+        answer: str = "",
+        took_us: int | None = None,
     ) -> list[SessionEvent]:
         """Report how a call ended; the answer is kept of MCP tools only."""
         call_id = head(call_id, NAME_CHARACTERS_MAX)
@@ -79,7 +85,7 @@ class Calls:
             events.append(Denied(self.stamper.again(), call_id, name))
         kept = head(answer, MCP_CHARACTERS_MAX) if tool.kind is ToolKind.MCP else ""
         told = exit_code if result in RAN else None
-        events.append(ToolResult(self.stamper.again(), call_id, name, result, told, kept))
+        events.append(ToolResult(self.stamper.again(), call_id, name, result, told, kept, took_us))
         return events
 
 

@@ -98,6 +98,7 @@ def result_in(at: Stamp, fields: Fields) -> ToolResult:
         result=ToolResultClass(fields.text("class") or "unknown"),
         exit_code=fields.integer("exit_code"),
         answer=head(fields.text("answer"), MCP_CHARACTERS_MAX),
+        took_us=fields.integer("took_us"),
     )
 
 

@@ -39,6 +39,7 @@ TOOL_KINDS: Mapping[str, ToolKind] = table(
     }
 )
 INVALID = "invalid"  # the tool that stands in for one the model got wrong
+UNAVAILABLE = "unavailable tool"
 OVERFLOW = "ContextOverflowError"
 OVERFLOWS_MAX = 3  # it compacts and tries again for ever
 GONE = "session not found"
@@ -167,14 +168,17 @@ class OpencodeReader(RuleReader):
         """Read a tool call, of which only the end is printed."""
         part = fields.inner("part")
         state, call_id = part.inner("state"), part.text("callID")
-        tool = self.tool_named(part.text("tool"))
+        asked = state.inner("input")
+        missing = part.text("tool") == INVALID and UNAVAILABLE in asked.text("error")
+        tool = self.tool_named(asked.text("tool") if missing else part.text("tool"))
         self.spoke = True
         self.overflows = 0
         exit_code = state.inner("metadata").integer("exit")
         answer = state.text("output") or state.text("error")
+        result = ToolResultClass.MISSING_TOOL if missing else self.result_of(tool, state, exit_code)
         return [
-            self.calls.opened(call_id, tool, state.inner("input").values),
-            *self.calls.closed(call_id, self.result_of(tool, state, exit_code), exit_code=exit_code, answer=answer),
+            self.calls.opened(call_id, tool, asked.values),
+            *self.calls.closed(call_id, result, exit_code=exit_code, answer=answer, took_us=took_us(state)),
         ]
 
     def tool_named(self, name: str) -> Tool:
@@ -260,6 +264,12 @@ class OpencodeReader(RuleReader):
         if name != OVERFLOW or not self.doomed:
             return []
         return [Finished(at=self.stamper.again(), failed=True, reason=f"the context overflowed {self.overflows} times")]
+
+
+def took_us(state: Fields) -> int | None:
+    """Return what a call took by the CLI's own clock; its beginning is not printed."""
+    start, end = state.inner("time").integer("start"), state.inner("time").integer("end")
+    return None if start is None or end is None or end < start else (end - start) * MILLISECOND_US
 
 
 RULES: dict[str, Callable[[OpencodeReader, Fields], list[SessionEvent]]] = {
