@@ -18,6 +18,7 @@ from workloop.runner.sandbox.report import WALLS_FAILED
 
 pytestmark = NEEDS_WALLS
 PYTHON = Path(sys.base_prefix)
+SECONDS = f"600.{os.getpid()}"  # no other test of this machine sleeps as long
 
 
 @pytest.fixture
@@ -104,19 +105,20 @@ def test_a_room_that_is_missing_is_named(order: Command, tmp_path: Path) -> None
 
 
 def test_nothing_that_a_command_started_outlives_it_however_it_hid(order: Command) -> None:
-    hiding = "setsid env -i sleep 600 >/dev/null 2>&1 & setsid -f sleep 600 >/dev/null 2>&1; echo started"
+    sleeps = f"sleep {SECONDS} >/dev/null 2>&1"
+    hiding = f"setsid env -i {sleeps} & setsid -f {sleeps}; echo started"
 
     end = run_command(replace(order, command=hiding))
 
     assert (end.exit_code, end.survivors) == (0, ())
-    assert not [pid for pid in snapshot() if command_line(pid) == b"sleep\0600\0"]
+    assert not sleepers()
 
 
 def test_a_command_is_stopped_at_its_limit_with_all_it_started(order: Command) -> None:
-    end = run_command(replace(order, command="sleep 601 & sleep 601", timeout_seconds=0.5))
+    end = run_command(replace(order, command=f"sleep {SECONDS} & sleep {SECONDS}", timeout_seconds=0.5))
 
     assert (end.timed_out, end.exit_code, end.survivors) == (True, None, ())
-    assert not [pid for pid in snapshot() if command_line(pid) == b"sleep\0601\0"]
+    assert not sleepers()
 
 
 def test_a_command_is_stopped_when_asked(order: Command) -> None:
@@ -180,6 +182,11 @@ def test_the_mark_by_which_a_later_loop_finds_a_command_is_seen_from_outside(ord
 
     assert len(marked) >= 3, "the builder, its reaper and the command"
     assert not runner.is_alive()
+
+
+def sleepers() -> list[int]:
+    """Return every process that sleeps as long as only these tests do."""
+    return [pid for pid in snapshot() if command_line(pid) == b"sleep\0%s\0" % SECONDS.encode()]
 
 
 def command_line(pid: int) -> bytes:

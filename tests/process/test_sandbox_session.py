@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from workloop.runner.processtable import snapshot, variable_of
 from workloop.runner.sandbox.enclosure import Network, Rooms, find_enclosure
 
 pytestmark = [pytest.mark.anyio, NEEDS_WALLS]
+SECONDS = f"7770.{os.getpid()}"  # no other test of this machine sleeps as long
+SLEEP = f"sleep {SECONDS}"
 
 
 @pytest.fixture
@@ -102,10 +105,10 @@ async def test_the_agent_itself_is_asked_to_end_and_has_time_to_commit(bench: Be
 
 
 async def test_a_deaf_agent_dies_with_everything_it_hid(bench: Bench) -> None:
-    program = """
+    program = f"""
         import os, signal, subprocess, time
         for number in (signal.SIGINT, signal.SIGTERM): signal.signal(number, signal.SIG_IGN)
-        subprocess.Popen(["setsid", "-f", "env", "-i", "sleep", "7771"])
+        subprocess.Popen(["setsid", "-f", "env", "-i", "sleep", "{SECONDS}"])
         open("up", "w").close()
         while True: time.sleep(60)
     """
@@ -114,20 +117,20 @@ async def test_a_deaf_agent_dies_with_everything_it_hid(bench: Bench) -> None:
 
     assert (report.session_class, report.signal, report.death_proven) == (SessionClass.STOPPED, signal.SIGKILL, True)
     assert family(bench) == []
-    assert "sleep 7771" not in command_lines()
+    assert SLEEP not in command_lines()
 
 
 async def test_what_an_agent_leaves_behind_ends_with_it_and_holds_no_pipe(bench: Bench) -> None:
-    program = """
+    program = f"""
         import subprocess
-        subprocess.Popen(["setsid", "-f", "env", "-i", "sleep", "7772"])
+        subprocess.Popen(["setsid", "-f", "env", "-i", "sleep", "{SECONDS}"])
         print("done")
     """
 
     report = await bench.run(bench.python(program), **walled(bench))
 
     assert (report.session_class, report.survivors_killed, report.output_lost) == (SessionClass.CLEAN, 0, False)
-    assert "sleep 7772" not in command_lines()
+    assert SLEEP not in command_lines()
 
 
 async def test_a_session_speaks_through_its_door_and_through_no_other(bench: Bench) -> None:
@@ -222,9 +225,10 @@ from workloop.runner.process import spawn
 from workloop.runner.sandbox.enclosure import Network, Rooms, find_enclosure
 folder = Path({folder!r})
 walls = find_enclosure("bwrap", Network.OPEN)
-argv = ("sh", "-c", "setsid -f sleep 7773; echo up; exec sleep 7773")
+argv = ("sh", "-c", "setsid -f {sleep}; echo up; exec {sleep}")
 inside = walls.enclose(argv, dict(os.environ), folder, Rooms())
-child = spawn(Launch(argv=inside.argv, env=inside.env, cwd=folder, walled=True), session_dir=folder, session_id="s")
+launch = Launch(argv=inside.argv, env=inside.env, cwd=folder, walled=True)
+child = spawn(launch, session_dir=folder, session_id={session!r})
 select.select([child.popen.stdout], [], [])
 print("up", flush=True)
 input()
@@ -232,16 +236,16 @@ input()
 
 
 def test_a_session_dies_with_a_loop_that_was_killed_and_the_next_one_proves_it(tmp_path: Path) -> None:
-    program = textwrap.dedent(DEAD_LOOP.format(folder=str(tmp_path)))
+    program = textwrap.dedent(DEAD_LOOP.format(folder=str(tmp_path), sleep=SLEEP, session=str(uuid.uuid4())))
     argv = (sys.executable, "-c", program)
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ)) as loop:
         assert loop.stdout is not None
         assert loop.stdout.readline() == b"up\n"
-        assert any("sleep 7773" in line for line in command_lines())
+        assert any(SLEEP in line for line in command_lines())
         loop.kill()
 
     left = end_leftovers(tmp_path)
 
     assert all(one.dead for one in left)
-    assert not [line for line in command_lines() if line == "sleep 7773"]
+    assert not [line for line in command_lines() if line == SLEEP]
     assert not (tmp_path / NAME).exists()
