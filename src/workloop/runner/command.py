@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from workloop.runner.ending import watched
 from workloop.runner.sandbox.enclosure import BARE, Enclosure, Rooms
 from workloop.runner.sandbox.report import Report, open_report
 from workloop.runner.sweep import end_tree
 
 TAIL_BYTES_MAX = 64 * 1024
 LOG_BYTES_MAX = 16 * 1024 * 1024
-POLL_SECONDS_MIN = 0.002
-POLL_SECONDS_MAX = 0.1
+STOP_SECONDS = 0.05
 READER_SECONDS = 10.0
 MARKER = "WORKLOOP_RUN"
 NOT_EXECUTABLE = 126
@@ -186,12 +186,10 @@ def _supervise(order: Command, running: _Started, started: float) -> _Ended:
 
 
 def _wait(order: Command, pid: int, deadline: float) -> _Ended:
-    pause = POLL_SECONDS_MIN
-    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            return _Ended(exit_code=None, timed_out=True)
-        if order.stop.wait(min(left, pause)):
-            return _Ended(exit_code=None, stopped=True)
-        pause = min(POLL_SECONDS_MAX, pause * 1.5)
+    with watched(pid) as ends_within:
+        while not ends_within(min(STOP_SECONDS, max(0.0, deadline - time.monotonic()))):
+            if order.stop.is_set():
+                return _Ended(exit_code=None, stopped=True)
+            if time.monotonic() >= deadline:
+                return _Ended(exit_code=None, timed_out=True)
     return _Ended(exit_code=None)

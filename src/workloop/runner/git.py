@@ -4,18 +4,21 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from workloop.domain.errors import Fault
+from workloop.runner.ending import watched
 
 IDENTITY_NAME = "Workloop"
 IDENTITY_EMAIL = "workloop@localhost"
 ERROR_CHARACTERS_MAX = 4_000
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 TIMEOUT_SECONDS = 120.0
+LOOK_SECONDS = 0.1
 INHERITED = ("PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "TMPDIR")
 # A session can write the repository's own configuration, so what it could make the host run is off here.
 HOST_CONFIG = (
@@ -82,7 +85,7 @@ def git(cwd: Path, *arguments: str, call: GitCall = PLAIN) -> GitOutput:
     """Run git in a directory; raises GitError for an exit code the call does not accept."""
     configured = [part for setting in HOST_CONFIG for part in ("-c", setting)]
     argv = ["git", *configured, "-C", str(cwd), *arguments]
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with _scratch() as out, _scratch() as err:
         exit_code = _run(argv, call, (out, err))
         error = _tail(err)
         raw = _bounded(out, call, arguments)
@@ -130,31 +133,50 @@ def printables(paths: Sequence[str]) -> tuple[str, ...]:
 
 def _run(argv: list[str], call: GitCall, streams: tuple[IO[bytes], IO[bytes]]) -> int:
     out, err = streams
+    with _scratch() as given:
+        given.write(call.stdin)
+        given.seek(0)
+        process = _start(argv, call, (given, out, err))
     try:
-        process = subprocess.Popen(
-            argv,
-            stdin=subprocess.PIPE if call.stdin else subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-            env=git_environment(call.env),
-            start_new_session=True,
-        )
-    except FileNotFoundError as missing:
-        raise GitError("GIT_MISSING", "git is not installed", hint="install git 2.38 or newer") from missing
-    try:
-        process.communicate(call.stdin or None, timeout=call.timeout_seconds)
-    except subprocess.TimeoutExpired as expired:
-        raise GitError(
-            "GIT_TIMEOUT",
-            f"git took longer than {call.timeout_seconds:g} seconds",
-            hint="another process may hold the repository; try again",
-            retryable=True,
-        ) from expired
+        _wait(process.pid, call, streams)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         exit_code = process.wait()
     return exit_code
+
+
+def _start(
+    argv: list[str], call: GitCall, streams: tuple[IO[bytes], IO[bytes], IO[bytes]]
+) -> "subprocess.Popen[bytes]":
+    given, out, err = streams
+    try:
+        return subprocess.Popen(
+            argv, stdin=given, stdout=out, stderr=err, env=git_environment(call.env), start_new_session=True
+        )
+    except FileNotFoundError as missing:
+        raise GitError("GIT_MISSING", "git is not installed", hint="install git 2.38 or newer") from missing
+
+
+def _wait(pid: int, call: GitCall, streams: tuple[IO[bytes], IO[bytes]]) -> None:
+    """Return at the end, or when it has printed too much; raises GitError when it takes too long."""
+    deadline = time.monotonic() + call.timeout_seconds
+    with watched(pid) as ends_within:
+        while not ends_within(min(LOOK_SECONDS, max(0.0, deadline - time.monotonic()))):
+            if time.monotonic() >= deadline:
+                raise GitError(
+                    "GIT_TIMEOUT",
+                    f"git took longer than {call.timeout_seconds:g} seconds",
+                    hint="another process may hold the repository; try again",
+                    retryable=True,
+                )
+            if max(os.fstat(stream.fileno()).st_size for stream in streams) > call.output_bytes_max:
+                return
+
+
+def _scratch() -> IO[bytes]:
+    """Open a file that nobody else finds, in memory where there is such a thing."""
+    return os.fdopen(os.memfd_create("git"), "w+b") if hasattr(os, "memfd_create") else tempfile.TemporaryFile()
 
 
 def _tail(stream: IO[bytes]) -> str:

@@ -87,6 +87,12 @@ def changed_paths(cwd: Path, old: str, new: str) -> tuple[str, ...]:
     return tuple(git(cwd, "diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new).fields)
 
 
+def changes_of(cwd: Path, old: str, new: str) -> dict[str, bool]:
+    """Return the same paths and of each whether the newer commit still has it."""
+    fields = git(cwd, "diff-tree", "-r", "-z", "--name-status", "--no-renames", old, new).fields
+    return {path: status != "D" for status, path in zip(fields[::2], fields[1::2], strict=True)}
+
+
 def tree_paths(cwd: Path, sha: str) -> tuple[str, ...]:
     """Return every path of a commit."""
     return tuple(git(cwd, "ls-tree", "-r", "-z", "--name-only", "--full-tree", sha).fields)

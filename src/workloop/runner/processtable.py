@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 PROC = Path("/proc")
 ROW_BYTES_MAX = 4_096
+GONE = " (deleted)"
 LINUX = sys.platform == "linux"
 
 
@@ -108,6 +109,8 @@ def snapshot_portable() -> dict[int, Row]:
 
 def variable_of(pid: int, name: str) -> str | None:
     """Return a variable of the environment that a process was started with, where we may read it."""
+    if not LINUX:
+        return variable_portable(pid, name)
     prefix = name.encode() + b"="
     try:
         variables = (PROC / str(pid) / "environ").read_bytes().split(b"\0")
@@ -116,6 +119,36 @@ def variable_of(pid: int, name: str) -> str | None:
     return next(
         (entry[len(prefix) :].decode(errors="replace") for entry in variables if entry.startswith(prefix)), None
     )
+
+
+def variable_portable(pid: int, name: str) -> str | None:
+    """Do the same where there is no /proc."""
+    import psutil
+
+    try:
+        return psutil.Process(pid).environ().get(name)
+    except (psutil.Error, ProcessLookupError, PermissionError):
+        return None
+
+
+def folder_of(pid: int) -> Path | None:
+    """Return the folder that a process works in, also one that is gone, where we may read it."""
+    if not LINUX:
+        return folder_portable(pid)
+    try:
+        return Path(str((PROC / str(pid) / "cwd").readlink()).removesuffix(GONE))
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return None
+
+
+def folder_portable(pid: int) -> Path | None:
+    """Do the same where there is no /proc."""
+    import psutil
+
+    try:
+        return Path(psutil.Process(pid).cwd())
+    except (psutil.Error, ProcessLookupError, PermissionError, FileNotFoundError):
+        return None
 
 
 def send(identity: Identity, number: signals.Signals) -> bool:

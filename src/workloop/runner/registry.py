@@ -5,6 +5,7 @@ import os
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -147,9 +148,14 @@ def _maker(workspace: Workspace) -> str:
 
 
 def _this_process() -> str:
+    return _process(os.getpid())
+
+
+@cache
+def _process(pid: int) -> str:
     import psutil
 
-    return f"{os.getpid()}@{psutil.Process().create_time()}"
+    return f"{pid}@{psutil.Process(pid).create_time()}"
 
 
 def _runs_elsewhere(maker: str) -> bool:

@@ -102,8 +102,11 @@ def discard_checkout(repository: Repository, checkout: Workspace) -> None:
     if checkout.kind is not WorkspaceKind.CHECKOUT:
         raise Conflict("NOT_A_CHECKOUT", f"{path} may hold work", hint="remove it as a workspace")
     if path.is_dir():
-        _open_folders(path)
-        shutil.rmtree(path)
+        try:
+            shutil.rmtree(path)
+        except PermissionError:
+            _open_folders(path)
+            shutil.rmtree(path)
     drop_record(checkout)
 
 
@@ -119,7 +122,7 @@ def _holder(workspace: Workspace, contents: Contents) -> str | None:
 
 
 def _open_folders(path: Path) -> None:
-    """Make every folder writable, from the top down, so that a check that closed its own can't keep it."""
+    """Make every folder writable, from the top down, because a check has closed one of its own."""
     path.chmod(0o700)
     for folder, names, _ in os.walk(path):
         for name in names:

@@ -3,11 +3,11 @@
 import os
 import signal
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    import psutil
+from workloop.runner.processtable import Row, folder_of, row_of, send, snapshot, variable_of
 
 TERM_SECONDS = 2.0
 KILL_SECONDS = 5.0
@@ -16,7 +16,7 @@ PAUSE_SECONDS = 0.02
 
 class _Family(NamedTuple):
     leader: int
-    since: float
+    since: int
     variable: str
     value: str
     folder: Path
@@ -29,10 +29,11 @@ def end_tree(leader: int, *, marker: str, folder: Path) -> tuple[int, ...]:
     younger than the command, so one that forked twice and made a session of its own is found as well. The leader must
     not be reaped yet, so that its number stands for nothing else.
     """
-    import psutil
-
+    first = row_of(leader)
+    if first is None:
+        raise ProcessLookupError(f"process {leader} was reaped before its family was ended")
     variable, _, value = marker.partition("=")
-    family = _Family(leader, psutil.Process(leader).create_time(), variable, value, folder)
+    family = _Family(leader, first.identity.started, variable, value, folder)
     if not _signal_all(family, signal.SIGTERM, TERM_SECONDS):
         return ()
     return _signal_all(family, signal.SIGKILL, KILL_SECONDS)
@@ -43,55 +44,43 @@ def _signal_all(family: _Family, number: signal.Signals, seconds: float) -> tupl
     asked: set[int] = set()
     while alive := _members(family):
         if time.monotonic() >= deadline:
-            return tuple(sorted(one.pid for one in alive))
-        for one in alive:
-            if number is signal.SIGKILL or one.pid not in asked:
-                _send(one, number)
-                asked.add(one.pid)
+            return tuple(sorted(row.pid for row in alive))
+        for row in alive:
+            if number is signal.SIGKILL or row.pid not in asked:
+                send(row.identity, number)
+                asked.add(row.pid)
         time.sleep(PAUSE_SECONDS)
     return ()
 
 
-def _send(process: "psutil.Process", number: signal.Signals) -> None:
-    import psutil
-
-    try:
-        process.send_signal(number)
-    except (psutil.NoSuchProcess, psutil.AccessDenied):
-        return
-
-
-def _members(family: _Family) -> "list[psutil.Process]":
-    import psutil
-
-    own = os.getpid()
-    descendants = {one.pid for one in psutil.Process(family.leader).children(recursive=True)}
+def _members(family: _Family) -> list[Row]:
+    own, rows = os.getpid(), snapshot()
+    below = _descendants(rows, family.leader)
     return [
-        one
-        for one in psutil.process_iter()
-        if one.pid != own and (one.pid in descendants or _belongs(one, family)) and _is_alive(one)
+        row
+        for row in rows.values()
+        if not row.zombie and row.pid != own and (row.pid in below or _belongs(row, family))
     ]
 
 
-def _belongs(process: "psutil.Process", family: _Family) -> bool:
-    import psutil
+def _descendants(rows: Mapping[int, Row], leader: int) -> set[int]:
+    children: dict[int, list[int]] = {}
+    for row in rows.values():
+        children.setdefault(row.parent, []).append(row.pid)
+    found, todo = set[int](), [leader]
+    while todo:
+        new = [pid for pid in children.get(todo.pop(), ()) if pid not in found]
+        found.update(new)
+        todo += new
+    return found
 
-    try:
-        if process.pid == family.leader or os.getsid(process.pid) == family.leader:
-            return True
-        if process.create_time() < family.since:
-            return False
-        if process.environ().get(family.variable) == family.value:
-            return True
-        return Path(process.cwd()).is_relative_to(family.folder)
-    except (psutil.Error, ProcessLookupError, PermissionError, FileNotFoundError):
+
+def _belongs(row: Row, family: _Family) -> bool:
+    if row.pid == family.leader or row.session == family.leader:
+        return True
+    if row.identity.started < family.since:
         return False
-
-
-def _is_alive(process: "psutil.Process") -> bool:
-    import psutil
-
-    try:
-        return process.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
-    except psutil.NoSuchProcess:
-        return False
+    if variable_of(row.pid, family.variable) == family.value:
+        return True
+    folder = folder_of(row.pid)
+    return folder is not None and folder.is_relative_to(family.folder)

@@ -28,6 +28,7 @@ from workloop.runner.gitfacts import (
 from workloop.runner.lineage import base_ref, branch_in_the_way, branches_of, new_branch
 from workloop.runner.registry import Workspace, WorkspaceKind, drop_record, read_record, require_item_id, write_record
 from workloop.runner.repository import Repository, confined, integration_tip, repository_lock
+from workloop.runner.skeleton import lay_out
 
 KEPT_REFS = "refs/workloop/kept/"
 
@@ -145,12 +146,7 @@ def clean_checkout(repository: Repository, sha: str, path: Path, *, created: Ins
         kind=WorkspaceKind.CHECKOUT,
     )
     write_record(checkout)
-    git(target.parent, "init", "--quiet", "--template=", str(target))
-    alternates = target / ".git" / "objects" / "info" / "alternates"
-    alternates.parent.mkdir(parents=True, exist_ok=True)
-    alternates.write_bytes(os.fsencode(repository.common_dir / "objects") + b"\n")
-    git(target, "update-ref", "--no-deref", "HEAD", full)
-    git(target, "reset", "--hard", "--quiet", full)
+    lay_out(repository, full, target)
     return checkout
 
 

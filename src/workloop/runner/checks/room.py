@@ -25,7 +25,7 @@ NO_CACHES = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1", "GIT_CONFI
 
 
 def open_room(repository: Repository, plan: CheckPlan, sha: str, path: Path) -> Workspace:
-    """Make the folders of one run, recorded so that they go with everything else that a killed loop left."""
+    """Make the folders of one run but its checkout, under one record, so that a killed loop leaves nothing unknown."""
     room = Workspace(
         path=confined(repository, path),
         branch="",
@@ -44,6 +44,11 @@ def open_room(repository: Repository, plan: CheckPlan, sha: str, path: Path) -> 
     return room
 
 
+def checkout_of(room: Workspace) -> Path:
+    """Return where the checkout of one run is made."""
+    return room.path / "checkout"
+
+
 def variables(plan: CheckPlan, room: Workspace) -> dict[str, str]:
     """Return the environment of one run: what the operator allows, with HOME and TMPDIR of its own."""
     chosen = safe_environment(plan.environment, allowed=plan.allowed_variables, home=plan.home or room.path / "home")
@@ -59,10 +64,10 @@ def variables(plan: CheckPlan, room: Workspace) -> dict[str, str]:
     }
 
 
-def rooms(repository: Repository, plan: CheckPlan, checkout: Workspace, room: Workspace) -> Rooms:
+def rooms(repository: Repository, plan: CheckPlan, room: Workspace) -> Rooms:
     """Return what one run may reach: its checkout and its scratch to write, the repository's objects to read."""
     own = Rooms(
-        writable=(checkout.path, room.path / "scratch"),
+        writable=(checkout_of(room), room.path / "scratch"),
         readable=(repository.common_dir / "objects",),
         home=plan.home or room.path / "home",
     )

@@ -22,13 +22,14 @@ from workloop.domain.errors import Conflict
 from workloop.runner.checks.memory import is_moody, remember_moody, remember_red, was_red
 from workloop.runner.checks.outputs import OutputRetention, keep_output, prune_outputs
 from workloop.runner.checks.plan import CheckPlan, CheckReport
-from workloop.runner.checks.room import open_room, rooms, variables
+from workloop.runner.checks.room import checkout_of, open_room, rooms, variables
 from workloop.runner.checks.tree import Changes, changes, check_out, violations
 from workloop.runner.command import Command, CommandEnd, run_command
-from workloop.runner.gitfacts import commits_of, require_commit
+from workloop.runner.gitfacts import changes_of, commits_of, require_commit
 from workloop.runner.registry import Workspace
 from workloop.runner.removal import discard_checkout
 from workloop.runner.repository import Repository, slug
+from workloop.runner.spreading import keep_apart
 
 NO_RESULT = (CheckOutcome.ERROR, CheckOutcome.TIMEOUT, CheckOutcome.ABSENT)
 OUTPUTS = OutputRetention()
@@ -56,10 +57,10 @@ def run_checks(repository: Repository, plan: CheckPlan, *, stop: threading.Event
     A candidate that changed a protected path, or brings what would stand in for a test or its runner, gets no run at
     all. The base is looked at only where it can decide, and then each time anew.
     """
-    found = violations(repository, plan)
+    runner = Runner(repository, plan, stop or threading.Event())
+    found = violations(repository, runner.plan, runner.changed)
     if found:
         return CheckReport(results=(), violations=found)
-    runner = Runner(repository, plan, stop or threading.Event())
     results = tuple(runner.receipt(number, check) for number, check in enumerate(plan.checks, 1))
     prune_outputs(repository, OUTPUTS, plan.now)
     return CheckReport(results=results)
@@ -71,17 +72,26 @@ class Runner:
     def __init__(self, repository: Repository, plan: CheckPlan, stop: threading.Event) -> None:
         """Begin a round on two commits that exist."""
         self.repository = repository
-        self.plan = plan
         self.stop = stop
         self.runs = 0
         base, candidate = commits_of(repository.path, plan.base_sha, plan.candidate_sha)
         self.base = Side("base", base or require_commit(repository.path, plan.base_sha))
         self.candidate = Side("candidate", candidate or require_commit(repository.path, plan.candidate_sha))
+        self.plan = replace(plan, base_sha=self.base.sha, candidate_sha=self.candidate.sha)
+        self.folder = repository.folder("checkouts")
+        keep_apart(self.folder)
+
+    @cached_property
+    def changed(self) -> dict[str, bool]:
+        """Return the paths that the candidate changed, and of each whether it still has it; read once in a round."""
+        if self.base.sha == self.candidate.sha:
+            return {}
+        return changes_of(self.repository.path, self.base.sha, self.candidate.sha)
 
     @cached_property
     def brings(self) -> Changes | None:
-        """Return what each checkout of the candidate is made of, read from git once in a round."""
-        return changes(self.repository, self.plan)
+        """Return what each checkout of the candidate is made of; found out once in a round."""
+        return changes(self.repository, self.plan, self.changed)
 
     def receipt(self, number: int, check: Check) -> CheckResult:
         """Run one check where it must be run and judge it."""
@@ -133,45 +143,40 @@ class Runner:
         if self.stop.is_set():
             raise _stopped()
         self.runs += 1
-        name = f"{slug(self.plan.run)}-{self.runs}"
-        folder = self.repository.folder("checkouts")
-        room = open_room(self.repository, self.plan, side.sha, folder / f"{name}.room")
+        room = open_room(self.repository, self.plan, side.sha, self.folder / f"{slug(self.plan.run)}-{self.runs}")
         try:
             brings = self.brings if side is self.candidate else None
-            checkout = check_out(self.repository, self.plan, side.sha, folder / name, brings)
-            try:
-                return self._in(number, check, checkout, room)
-            finally:
-                discard_checkout(self.repository, checkout)
+            check_out(self.repository, self.plan, side.sha, checkout_of(room), brings)
+            return self._in(number, check, room)
         finally:
             discard_checkout(self.repository, room)
 
-    def _in(self, number: int, check: Check, checkout: Workspace, room: Workspace) -> Run:
+    def _in(self, number: int, check: Check, room: Workspace) -> Run:
         if self.plan.mutation:
-            mutated = self._run(replace(check, command=self.plan.mutation, cwd="."), checkout, room, number)
+            mutated = self._run(replace(check, command=self.plan.mutation, cwd="."), room, number)
             if mutated.end.exit_code != 0:
                 return mutated._replace(outcome=CheckOutcome.ERROR)
-        return self._run(check, checkout, room, number)
+        return self._run(check, room, number)
 
-    def _run(self, check: Check, checkout: Workspace, room: Workspace, number: int) -> Run:
+    def _run(self, check: Check, room: Workspace, number: int) -> Run:
         written = self.repository.folder("checks") / f"{slug(self.plan.run)}-{number}-{self.runs}.log"
-        end = run_command(self._command(check, checkout, room, written))
+        end = run_command(self._command(check, room, written))
         if end.stopped:
             written.unlink(missing_ok=True)
             raise _stopped()
         return Run(_outcome(check, end), end, keep_output(self.repository, written, end.output_digest))
 
-    def _command(self, check: Check, checkout: Workspace, room: Workspace, log_path: Path) -> Command:
+    def _command(self, check: Check, room: Workspace, log_path: Path) -> Command:
         return Command(
             command=check.command,
-            folder=checkout.path,
-            cwd=_inside(checkout.path, check.cwd),
+            folder=room.path,
+            cwd=_inside(checkout_of(room), check.cwd),
             log_path=log_path,
             timeout_seconds=check.timeout_seconds,
             env=variables(self.plan, room),
             stop=self.stop,
             enclosure=self.plan.enclosure,
-            rooms=rooms(self.repository, self.plan, checkout, room),
+            rooms=rooms(self.repository, self.plan, room),
         )
 
 

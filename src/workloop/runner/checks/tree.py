@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,10 +10,9 @@ from workloop.domain.checks import matching_paths
 from workloop.domain.standins import named, runner_files, says_the_same, stand_ins
 from workloop.runner.checks.plan import CheckPlan
 from workloop.runner.git import GitCall, git, printables
-from workloop.runner.gitfacts import changed_paths, tree_paths
-from workloop.runner.registry import Workspace
+from workloop.runner.gitfacts import tree_paths
 from workloop.runner.repository import Repository
-from workloop.runner.workspace import clean_checkout
+from workloop.runner.skeleton import lay_out
 
 LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
 MISSING_OBJECT = GitCall(accept=(0, 128))
@@ -25,53 +25,46 @@ class Changes(NamedTuple):
     brought: tuple[str, ...]
 
 
-def violations(repository: Repository, plan: CheckPlan) -> tuple[str, ...]:
+def violations(repository: Repository, plan: CheckPlan, changed: Mapping[str, bool]) -> tuple[str, ...]:
     """Return the paths for whose sake nothing of a candidate is run: protected ones it changed, and stand-ins."""
-    changed = changed_paths(repository.path, plan.base_sha, plan.candidate_sha)
+    if not changed:
+        return ()
     by_name = matching_paths(changed, named(plan.protected))
     folders = tuple(check.cwd for check in plan.checks)
     hiding = stand_ins(changed, tree_paths(repository.path, plan.base_sha), plan.protected, folders)
     return printables(tuple({*by_name, *hiding}))
 
 
-def changes(repository: Repository, plan: CheckPlan) -> Changes | None:
+def changes(repository: Repository, plan: CheckPlan, changed: Mapping[str, bool]) -> Changes | None:
     """Return what a candidate brings, without what tells a test runner what to do; None where nothing is protected."""
     if not named(plan.protected) or plan.candidate_sha == plan.base_sha:
         return None
-    changed = changed_paths(repository.path, plan.base_sha, plan.candidate_sha)
     kept = {path for path in runner_files(changed, plan.protected) if not _same(repository, plan, path)}
-    there = set(tree_paths(repository.path, plan.candidate_sha))
-    taken = [path for path in changed if path not in kept]
+    taken = {path: there for path, there in changed.items() if path not in kept}
     return Changes(
-        gone=tuple(path for path in taken if path not in there), brought=tuple(path for path in taken if path in there)
+        gone=tuple(path for path, there in taken.items() if not there),
+        brought=tuple(path for path, there in taken.items() if there),
     )
 
 
-def check_out(repository: Repository, plan: CheckPlan, sha: str, path: Path, brings: Changes | None) -> Workspace:
-    """Make the checkout that a check of a commit runs in.
+def check_out(repository: Repository, plan: CheckPlan, sha: str, path: Path, brings: Changes | None) -> None:
+    """Make the checkout that a check of a commit runs in, inside the recorded folder of its run.
 
     Where something is protected, the base is checked out first and only what the commit changed is changed: so no
     attribute that the candidate brings decides how a file that judges it is written.
     """
-    start = sha if brings is None else plan.base_sha
-    checkout = clean_checkout(repository, start, path, created=plan.now, item_id=plan.item_id)
+    lay_out(repository, sha if brings is None else plan.base_sha, path, head=sha)
     if brings is not None:
-        _bring(checkout.path, sha, brings)
+        _git_paths(path, brings.gone, "rm", "--quiet", "--force", "--ignore-unmatch")
+        _git_paths(path, brings.brought, "checkout", "--quiet", sha)
     if plan.overlay_dir is not None:
         for source in files(plan.overlay_dir):
-            _place(source, checkout.path, source.relative_to(plan.overlay_dir))
-    return checkout
+            _place(source, path, source.relative_to(plan.overlay_dir))
 
 
 def files(folder: Path) -> list[Path]:
     """Return every file below a folder."""
     return sorted(path for path in folder.rglob("*") if path.is_file())
-
-
-def _bring(checkout: Path, sha: str, brings: Changes) -> None:
-    git(checkout, "update-ref", "--no-deref", "HEAD", sha)
-    _git_paths(checkout, brings.gone, "rm", "--quiet", "--force", "--ignore-unmatch")
-    _git_paths(checkout, brings.brought, "checkout", "--quiet", sha)
 
 
 def _same(repository: Repository, plan: CheckPlan, path: str) -> bool:
