@@ -1,0 +1,100 @@
+"""What a worker's phase costs and leaves: the only place that lets a worker begin and books what it came to."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from workloop.repair import checking
+from workloop.repair.ledger.records import ChargeState, PhaseKind, StopReason
+from workloop.repair.port import Charge, PhaseContext, WorkerResult, WorkerStatus
+from workloop.repair.supervisor.desk import Began, Desk, Order, clean
+from workloop.repair.supervisor.hosting import Answer, Ending
+from workloop.repair.supervisor.points import Point
+from workloop.repair.supervisor.purse import larger
+from workloop.repair.supervisor.stopping import StopRun
+
+LEAST_MS: Final = 5
+"""So little time is none: a worker would not even have begun."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worked:
+    """What is left of a worker's phase after which the run may go on."""
+
+    phase: str
+    result: WorkerResult
+    candidate: str | None
+    problem: str
+
+
+def gate(desk: Desk) -> None:
+    """Raise StopRun when there is no time or no money left for a worker to begin with."""
+    if desk.deadline_ms - desk.host.monotonic() <= LEAST_MS:
+        raise StopRun(StopReason.RUNTIME_LIMIT, "before the next worker")
+    if desk.purse.left_microusd == 0:
+        raise StopRun(StopReason.SPEND_LIMIT, "nothing is left for the next worker")
+
+
+def work(desk: Desk, order: Order, call: Callable[[PhaseContext], object]) -> Worked:
+    """Let one worker work and book its end and its bill; raises StopRun when the run cannot go on after it."""
+    gate(desk)
+    began = desk.begin(order, reserved=desk.purse.reserve(), longest_ms=None)
+    answer = desk.ask(began, call)
+    result, broken = desk.taken(answer, checking.worker_result, began.phase)
+    charge, differs = settle(desk, began, answer)
+    harness = order.harness.commit if order.kind is PhaseKind.REPAIR else None
+    candidate, problem = judged(result, harness)
+    desk.end(began, answer, problem=broken or problem or failed(result), candidate=candidate)
+    stop_if_wrong(desk, began, answer, charge, broken or differs)
+    assert result is not None, "a worker that returned nothing sound has stopped the run"
+    return Worked(phase=began.phase, result=result, candidate=candidate, problem=problem)
+
+
+def settle(desk: Desk, began: Began, answer: Answer) -> tuple[Charge, str]:
+    """Book a worker's bill: what it returned and what the driver says when it is asked; the larger counts."""
+    charge, differs = desk.bill(began), ""
+    if answer.returned and type(answer.value) is WorkerResult:
+        returned = checking.charge(answer.value.charge)
+        if returned.state is not charge.state or returned.microusd != charge.microusd:
+            differs = f"two bills for one phase: {amount(returned)} returned, {amount(charge)} when asked"
+        charge = larger(returned, charge)
+    desk.purse.settle(charge)
+    desk.charge(began.phase, charge)
+    if differs:
+        desk.note("bills-differ", differs, began.phase)
+    desk.at(Point.CHARGED)
+    return charge, differs
+
+
+def judged(result: WorkerResult | None, harness: str | None) -> tuple[str | None, str]:
+    """Return a worker's candidate if it can be one, and else what is wrong with it."""
+    if result is None or result.candidate is None:
+        return None, ""
+    problem = checking.candidate_problem(result.candidate, result.base, harness)
+    return (None, f"invalid candidate: {problem}") if problem else (result.candidate, "")
+
+
+def failed(result: WorkerResult | None) -> str:
+    """Say that a worker failed, in so far as its process tells."""
+    return "the worker failed" if result is not None and result.status is WorkerStatus.FAILED else ""
+
+
+def stop_if_wrong(desk: Desk, began: Began, answer: Answer, charge: Charge, problem: str) -> None:
+    """Raise StopRun for whatever ends the run; a signal comes before the money, and that before everything else."""
+    if answer.ending is Ending.SIGNALLED:
+        desk.stop_if_over(began, answer)
+    where = f"phase {began.phase}"
+    if charge.state is ChargeState.UNKNOWN:
+        told = "; ".join(part for part in (charge.basis, problem, answer.error) if part)
+        raise StopRun(StopReason.UNKNOWN_CHARGE, clean(f"{where}: {told}"))
+    desk.stop_if_over(began, answer)
+    if problem or answer.ending is Ending.RAISED:
+        raise StopRun(StopReason.DRIVER_ERROR, clean(f"{where}: {problem or answer.error}"))
+    if desk.purse.overspent:
+        over = desk.purse.spent_microusd - desk.purse.cap_microusd
+        raise StopRun(StopReason.SPEND_LIMIT, f"{where}: {over} micro-dollars more than allowed were billed")
+
+
+def amount(charge: Charge) -> str:
+    """Write a charge."""
+    return "unknown" if charge.state is ChargeState.UNKNOWN else f"{charge.microusd} micro-dollars"
