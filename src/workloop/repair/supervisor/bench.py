@@ -77,26 +77,38 @@ def run_bench(config: BenchConfig, file: DriverFile, around: Surroundings) -> En
         stack.enter_context(signals.installed())
         host = DriverHost(around.monotonic, around.patience, signals)
         stack.callback(host.stop)
-        driver = made_driver(config, file, host)
+        try:
+            desk = set_up(config, file, host, around)
+        except StopRun as stop:
+            return Ended(reason=stop.reason, detail=stop.detail, ledger=config.ledger_path, head="", close=None)
+        stack.callback(desk.ledger.release)
+        stop = walk(config, file, desk)
+        return close(desk, stop, left_running(file))
+
+
+def set_up(config: BenchConfig, file: DriverFile, host: DriverHost, around: Surroundings) -> Desk:
+    """Make the driver, check where everything lies, and open the ledger, in this order."""
+    driver = made_driver(config, file, host)
+    try:
         check_places(config, file, driver, host)
         started = around.monotonic()
         ledger = Ledger.create(
             config.ledger_path, opening(config, file, around), clock=around.clock, signer=around.signer
         )
-        stack.callback(ledger.release)
-        desk = Desk(
-            run_id=around.run_id,
-            ledger=ledger,
-            host=host,
-            driver=driver,
-            purse=Purse(config.limits.max_spend_microusd),
-            clock=around.clock,
-            evidence_dir=evidence_dir(config),
-            deadline_ms=started + config.limits.max_runtime_ms,
-            at=around.at,
-        )
-        stop = walk(config, file, desk)
-        return close(desk, stop, left_running(file))
+    except (BadRequest, LedgerFault, StopRun):
+        close_driver(driver, host)
+        raise
+    return Desk(
+        run_id=around.run_id,
+        ledger=ledger,
+        host=host,
+        driver=driver,
+        purse=Purse(config.limits.max_spend_microusd),
+        clock=around.clock,
+        evidence_dir=evidence_dir(config),
+        deadline_ms=started + config.limits.max_runtime_ms,
+        at=around.at,
+    )
 
 
 def opening(config: BenchConfig, file: DriverFile, around: Surroundings) -> RunOpen:
@@ -127,7 +139,7 @@ def made_driver(config: BenchConfig, file: DriverFile, host: DriverHost) -> Repa
         return file.factory(config)
 
     answer = host.ask(make, host.monotonic() + host.patience.settle_ms, host.abort())
-    refuse_unless_returned(answer, file, "its factory")
+    refuse_unless_returned(answer, host, f"{file.path}: its factory")
     return checked_driver(answer.value, str(file.path))
 
 
@@ -138,7 +150,7 @@ def check_places(config: BenchConfig, file: DriverFile, driver: RepairDriver, ho
         problem = f"{evidence} is there already"
         raise BadRequest("PLACEMENT_INVALID", problem, hint="name a new ledger; each run has its own evidence")
     answer = host.ask(driver.worker_paths, host.monotonic() + host.patience.settle_ms, host.abort())
-    refuse_unless_returned(answer, file, "worker_paths")
+    refuse_unless_returned(answer, host, f"{file.path}: worker_paths")
     try:
         paths = checking.worker_paths(answer.value)
     except ContractBrokenError as error:
@@ -147,11 +159,13 @@ def check_places(config: BenchConfig, file: DriverFile, driver: RepairDriver, ho
     check_placement({**trusted, "head": anchor_path(config.ledger_path)}, paths)
 
 
-def refuse_unless_returned(answer: Answer, file: DriverFile, what: str) -> None:
-    """Raise BadRequest when a driver cannot even begin, or the signal that came before it did."""
+def refuse_unless_returned(answer: Answer, host: DriverHost, what: str) -> None:
+    """Raise BadRequest when a driver cannot even begin, or StopRun when a signal came before it did."""
+    if answer.ending is Ending.SIGNALLED:
+        raise StopRun(host.signals.first or StopReason.SIGTERM, "before anything was made")
     if answer.ending is not Ending.RETURNED:
         problem = answer.error or f"did not end: {answer.ending.value}"
-        raise BadRequest("DRIVER_INVALID", f"{file.path}: {what} {problem}", hint="correct the driver", field=what)
+        raise BadRequest("DRIVER_INVALID", f"{what} {problem}", hint="correct the driver")
 
 
 def walk(config: BenchConfig, file: DriverFile, desk: Desk) -> StopRun:
@@ -211,10 +225,7 @@ def left_running(file: DriverFile) -> tuple[int, ...]:
 def close(desk: Desk, stop: StopRun, children: tuple[int, ...]) -> Ended:
     """Close the driver and then the ledger; a driver that cannot be closed outweighs an orderly end only."""
     reason, detail = stop.reason, stop.detail
-    patience = desk.host.patience
-    answer = desk.host.ask(
-        desk.driver.close, desk.host.monotonic() + patience.close_ms, desk.host.abort(), heed_signals=False
-    )
+    answer = close_driver(desk.driver, desk.host)
     end_all(children)
     desk.at(Point.DRIVER_CLOSED)
     if answer.ending is not Ending.RETURNED:
@@ -228,6 +239,11 @@ def close(desk: Desk, stop: StopRun, children: tuple[int, ...]) -> Ended:
         reason, detail = StopReason.LEDGER_FAILURE, f"{detail}; {error}" if detail else str(error)
     desk.at(Point.RUN_CLOSED)
     return Ended(reason=reason, detail=detail, ledger=desk.ledger.path, head=desk.ledger.head, close=record)
+
+
+def close_driver(driver: RepairDriver, host: DriverHost) -> Answer:
+    """Let a driver end whatever it still has, also after a signal."""
+    return host.ask(driver.close, host.monotonic() + host.patience.close_ms, host.abort(), heed_signals=False)
 
 
 def end_all(children: tuple[int, ...]) -> None:
