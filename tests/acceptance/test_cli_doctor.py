@@ -164,6 +164,77 @@ def test_a_setting_that_does_not_help_is_named_by_its_entry_and_gone_with_it(
     assert looked(project).get(check, {"level": "PASS"})["level"] == "PASS"
 
 
+NOT_THERE = '[landing]\nremote = "nowhere"\n'
+SALVAGE = "[landing]\nsalvage = true\n"
+NO_GH = '[landing.pull_requests]\nopen = ["no-such-gh", "pr"]\n'
+
+
+@pytest.mark.parametrize(
+    ("landing", "tables", "level", "said"),
+    [
+        ("push", "", "FAIL", "git remote add origin ADDRESS"),
+        ("pr", NOT_THERE, "FAIL", "git remote add nowhere ADDRESS"),
+        ("none", SALVAGE, "FAIL", "git remote add origin ADDRESS"),
+        ("none", NOT_THERE, "PASS", ""),
+        ("local-merge", "", "PASS", ""),
+    ],
+)
+def test_a_way_to_land_that_the_loop_would_not_find_fails_with_its_remedy(
+    tmp_path: Path, landing: str, tables: str, level: str, said: str
+) -> None:
+    """The loop refuses to start without it, so that it must not pass here."""
+    project = healthy(tmp_path, f'[campaign]\nlanding = "{landing}"\n{tables}{OWN}')
+    found = looked(project)["landing[project]"]
+    assert (found["level"], said in found["remedy"]) == (level, True)
+    project.repository.git("remote", "add", "nowhere" if "nowhere" in tables else "origin", str(tmp_path / "there.git"))
+    after = looked(project)["landing[project]"]
+    assert after["level"] == "PASS" or "pull_requests.find runs gh" in after["detail"], after
+
+
+def test_a_command_for_pull_requests_that_is_not_on_the_path_fails(tmp_path: Path) -> None:
+    """Work would be verified for hours before anybody heard of it."""
+    project = healthy(tmp_path, f'[campaign]\nlanding = "pr"\n{NO_GH}find = ["sh"]\n{OWN}')
+    project.repository.git("remote", "add", "origin", str(tmp_path / "there.git"))
+    found = looked(project)["landing[project]"]
+    assert found["level"] == "FAIL"
+    assert "landing.pull_requests.open runs no-such-gh" in found["detail"]
+    settings_of(project).write_text(settings_of(project).read_text().replace("no-such-gh", "sh"))
+    assert looked(project)["landing[project]"]["level"] == "PASS"
+
+
+def test_the_room_that_the_doctor_asks_for_is_the_one_that_the_loop_does(tmp_path: Path) -> None:
+    """A bound of its own would pass what the loop refuses, or the other way round."""
+    project = healthy(tmp_path, f"{OWN}[disk]\nfree_bytes_min = 1125899906842624\n")
+    found = looked(project)
+    assert found["disk[project]"]["level"] == "FAIL"
+    assert "disk.free_bytes_min, 1125899906842624" in found["disk[project]"]["detail"]
+    assert (found["disk"]["level"], "disk.free_bytes_min" in found["disk"]["remedy"]) == ("WARN", True)
+    settings_of(project).write_text(f"{OWN}[disk]\nfree_bytes_min = 0\n")
+    assert looked(project)["disk[project]"]["level"] == "PASS"
+
+
+def test_a_lane_that_only_the_campaign_or_only_the_loop_knows_is_named(tmp_path: Path) -> None:
+    """A mistyped name leaves a lane that nobody prepares, and a table that nobody uses."""
+    project = healthy(tmp_path, f'[campaign]\nlanes = ["browser", "licence"]\n{OWN}[lane.browsr]\n[lane.licence]\n')
+    found = {check: row for check, row in looked(project).items() if check.startswith("lane[")}
+    assert {check: row["level"] for check, row in found.items()} == {
+        "lane[browsr]": "WARN",
+        "lane[browser]": "WARN",
+        "lane[licence]": "PASS",
+    }
+    assert "its lanes: browser, licence" in found["lane[browsr]"]["detail"]
+    assert "add [lane.browser]" in found["lane[browser]"]["remedy"]
+
+
+def test_variables_of_landing_and_of_lanes_that_are_not_set_are_named_too(tmp_path: Path) -> None:
+    """They are passed on as silently as those of sessions."""
+    tables = '[landing]\nenvironment = ["NOT_HERE"]\n[lane.browser]\nvisible = ["NOR_HERE"]\n'
+    project = healthy(tmp_path, f'[campaign]\nlanes = ["browser"]\n{OWN}{tables}')
+    found = looked(project)
+    assert "take it out of landing.environment" in found["variable[NOT_HERE]"]["remedy"]
+    assert "take it out of lane.browser.visible" in found["variable[NOR_HERE]"]["remedy"]
+
+
 def test_another_loop_is_seen_and_its_lock_is_left_to_it(tmp_path: Path) -> None:
     """A look must not end what it looks at."""
     project = healthy(tmp_path)

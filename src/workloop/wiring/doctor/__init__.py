@@ -51,7 +51,7 @@ def examine(
     yield fine("config", f"{settings.source}: {names} on {', '.join(target.name for target in settings.targets)}")
     yield from look_at_places(settings)
     for target in settings.targets:
-        yield from look_at_project(settings, target)
+        yield from look_at_project(settings, target, environment)
     yield from look_at_agents(settings, environment, probing=probing)
     yield from look_at_bounds(settings)
     yield from look_at_budgets(settings)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from workloop.config import Settings, TargetSettings
 from workloop.domain.errors import WorkloopError
 
 
@@ -56,6 +57,11 @@ def broken(check: str, detail: str, remedy: str) -> Finding:
 def refused(check: str, error: WorkloopError) -> Finding:
     """Return what a refusal says, which is what the loop itself would say."""
     return broken(check, f"{error.message} [{error.code}]", error.hint or "correct it, then run doctor again")
+
+
+def entry_of(settings: Settings, target: TargetSettings, name: str) -> str:
+    """Return where a table or key of a project stands in the loop's settings file."""
+    return name if settings.loop.work_dir is not None else f"target.{target.name}.{name}"
 
 
 def worst(findings: Sequence[Finding]) -> Level:

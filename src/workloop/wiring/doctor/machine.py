@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from workloop.config import Settings
 from workloop.runner.awake import keep_awake
-from workloop.wiring.doctor.finding import Finding, doubtful, fine
+from workloop.wiring.doctor.finding import Finding, doubtful, entry_of, fine
 
 
 def look_at_machine(settings: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
@@ -29,6 +29,10 @@ def look_at_variables(settings: Settings, environment: Mapping[str, str]) -> Ite
     named = dict.fromkeys(settings.loop.environment, "loop.environment")
     for block, config in settings.loop.harnesses.items():
         named |= dict.fromkeys(config.environment, f"harness.{block}.environment")
+    for target in settings.targets:
+        named |= dict.fromkeys(target.config.landing.environment, entry_of(settings, target, "landing.environment"))
+        for lane in target.config.lanes.values():
+            named |= dict.fromkeys(lane.visible, entry_of(settings, target, f"lane.{lane.name}.visible"))
     for name, entry in named.items():
         if name not in environment:
             remedy = f"export {name} where the loop is started, or take it out of {entry}"

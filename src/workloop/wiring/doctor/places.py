@@ -13,7 +13,7 @@ from workloop.driver.switches import FOLDER, HALT, STOP, pauses_in
 from workloop.driver.turn.recovery import LOCK_NAME
 from workloop.wiring.doctor.finding import Finding, broken, doubtful, fine, refused
 
-FREE_BYTES_MIN = 1024**3
+ROOMIER = "make room, see workloop gc --dry-run, or lower disk.free_bytes_min"
 
 
 def look_at_places(settings: Settings) -> Iterator[Finding]:
@@ -59,11 +59,12 @@ def look_at_lock(folder: Path) -> Finding:
 
 
 def look_at_room(settings: Settings) -> Finding:
-    """Tell whether the disk has room for stores, worktrees and what sessions print."""
+    """Tell whether the disk has room for what sessions print; each project says whether it has room for a tree."""
     free = shutil.disk_usage(settings.folder if settings.folder.is_dir() else settings.place.folder).free
     said = f"{free / 1024**3:.1f} GiB free under {settings.folder}"
-    if free < FREE_BYTES_MIN:
-        return broken("disk", said, f"make room: at least {FREE_BYTES_MIN // 1024**3} GiB")
+    least = settings.loop.disk.free_bytes_min
+    if free < least:
+        return doubtful("disk", f"{said}, less than disk.free_bytes_min, {least}", ROOMIER)
     if free < settings.loop.retention.kept_bytes_max:
         kept = settings.loop.retention.kept_bytes_max
         remedy = f"make room, or set loop.kept_bytes_max below {int(free)}"

@@ -1,41 +1,50 @@
 """How the doctor looks at projects: repository, branch, store and queue, opened by what the loop opens them with."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from workloop.config import Settings, TargetSettings
 from workloop.config.mcp import found_files
 from workloop.domain.errors import NotFound, WorkloopError
 from workloop.domain.settings import read_settings
+from workloop.driver.gitshop import GitShop
 from workloop.runner.git import GitError
-from workloop.runner.repository import open_repository
+from workloop.runner.repository import Repository, open_repository
 from workloop.service.call import Queue, require_campaign
 from workloop.service.insights import poll
 from workloop.store.system import SystemIds
 from workloop.wiring import open_store
-from workloop.wiring.doctor.finding import Finding, broken, doubtful, fine, refused
+from workloop.wiring.doctor.delivery import Surroundings, look_at_delivery
+from workloop.wiring.doctor.finding import Finding, broken, doubtful, entry_of, fine, refused
 from workloop.wiring.tracking import missing_folder
 
 
-def look_at_project(settings: Settings, target: TargetSettings) -> Iterator[Finding]:
+def look_at_project(settings: Settings, target: TargetSettings, environment: Mapping[str, str]) -> Iterator[Finding]:
     """Look at one project of the loop."""
-    yield look_at_repository(settings, target)
-    yield from look_at_store(target)
+    try:
+        repository = repository_of(settings, target)
+    except (WorkloopError, OSError) as error:
+        repository = None
+        yield unopened(target, error)
+    else:
+        yield fine(f"repository[{target.name}]", f"{repository.path}, work lands on {repository.integration_branch}")
+        yield look_at_room_for(settings, target, repository)
+    yield from look_at_store(Surroundings(settings, target, repository, environment))
     if target.config.paused:
         remedy = f"take paused out of [target.{target.name}]"
         yield doubtful(f"target[{target.name}]", f"paused by the settings: {target.config.paused}", remedy)
-    yield from look_at_tracker(target)
+    yield from look_at_tracker(settings, target)
     found = found_files(target.place.repository)
     if found:
         names = ", ".join(str(path.relative_to(target.place.repository)) for path in found)
         yield fine(f"found[{target.name}]", f"not given to sessions, because a session could change them: {names}")
 
 
-def look_at_tracker(target: TargetSettings) -> Iterator[Finding]:
+def look_at_tracker(settings: Settings, target: TargetSettings) -> Iterator[Finding]:
     """Look for the foreign backlog that the settings name, and whether a session could write into a trusted one."""
     tracker = target.config.tracker
     if tracker is None:
         return
-    check, entry = f"tracker[{target.name}]", f"target.{target.name}.tracker"
+    check, entry = f"tracker[{target.name}]", entry_of(settings, target, "tracker")
     gone = missing_folder(tracker)
     if gone:
         yield doubtful(check, f"{gone}; nothing new comes from it", f"make it, or correct {entry}.path")
@@ -46,21 +55,32 @@ def look_at_tracker(target: TargetSettings) -> Iterator[Finding]:
         yield fine(check, f"{tracker.kind} tasks in {tracker.path}")
 
 
-def look_at_repository(settings: Settings, target: TargetSettings) -> Finding:
+def repository_of(settings: Settings, target: TargetSettings) -> Repository:
     """Open the repository as the loop does: git, work tree, branch."""
-    check = f"repository[{target.name}]"
     branch = target.config.integration_branch or settings.loop.integration_branch or None
-    try:
-        repository = open_repository(target.place.repository, target.place.folder / "git", branch)
-    except WorkloopError as error:
-        return refused(check, error)
-    except (GitError, OSError) as error:
+    return open_repository(target.place.repository, target.place.folder / "git", branch)
+
+
+def unopened(target: TargetSettings, error: WorkloopError | OSError) -> Finding:
+    """Tell why a repository cannot be opened."""
+    check = f"repository[{target.name}]"
+    if isinstance(error, GitError) or not isinstance(error, WorkloopError):
         return broken(check, f"git does not answer: {error}", "install git, version 2.38 or later, and put it on PATH")
-    return fine(check, f"{repository.path}, work lands on {repository.integration_branch}")
+    return refused(check, error)
 
 
-def look_at_store(target: TargetSettings) -> Iterator[Finding]:
+def look_at_room_for(settings: Settings, target: TargetSettings, repository: Repository) -> Finding:
+    """Tell whether the disk has room for a work tree, as the loop asks before each session."""
+    check = f"disk[{target.name}]"
+    held = GitShop(repository, disk=settings.loop.disk).room()
+    if held:
+        return broken(check, f"{held}; no session begins", "workloop gc, or make room, or change that key")
+    return fine(check, "room for another work tree")
+
+
+def look_at_store(around: Surroundings) -> Iterator[Finding]:
     """Open the store as the loop does, whole, and ask it how the campaign stands."""
+    target = around.target
     check = f"store[{target.name}]"
     try:
         store = open_store(target.place, read_only=True, check=True)
@@ -69,7 +89,9 @@ def look_at_store(target: TargetSettings) -> Iterator[Finding]:
         return
     try:
         yield fine(check, f"{target.place.store} is whole")
-        yield from look_at_campaign(Queue(store=store, ids=SystemIds(), slug=target.campaign), target)
+        queue = Queue(store=store, ids=SystemIds(), slug=target.campaign)
+        yield from look_at_campaign(queue, target)
+        yield from look_at_delivery(queue, around)
     finally:
         store.close()
 
