@@ -1,0 +1,135 @@
+"""What has to be on record before a verdict counts, a runtime comes into force or a task is done."""
+
+from typing import Final, assert_never
+
+from workloop.repair.ledger.books import Books, require
+from workloop.repair.ledger.records import (
+    Activated,
+    ActivationKind,
+    Confirmed,
+    Judged,
+    Observed,
+    PhaseStart,
+    RepairRejected,
+    TaskEnd,
+    TaskOutcome,
+    VerdictKind,
+)
+
+PROOFS: Final = (VerdictKind.REGRESSION, VerdictKind.REPRODUCER)
+"""Both kinds of verdict that a repair needs."""
+
+
+def find(books: Books, record: Observed | Confirmed | Judged | Activated | RepairRejected | TaskOutcome) -> None:
+    """Take what was seen, decided or made of the work of phases."""
+    match record:
+        case Observed():
+            observe(books, record)
+        case Confirmed():
+            confirm(books, record)
+        case Judged():
+            judge(books, record)
+        case Activated():
+            activate(books, record)
+        case RepairRejected():
+            reject(books, record)
+        case TaskOutcome():
+            conclude(books, record)
+        case _:
+            assert_never(record)
+
+
+def observe(books: Books, record: Observed) -> None:
+    """Take a finding of a phase that there is."""
+    require(record.phase in books.phases, f"phase {record.phase} never began")
+    books.observed.add(record.fingerprint)
+
+
+def confirm(books: Books, record: Confirmed) -> None:
+    """Take what the host found out about something observed; it is asked once."""
+    require(record.fingerprint in books.observed, "what it is about was never observed")
+    require(record.fingerprint not in books.confirmed, "the observation was answered before")
+    books.confirmed[record.fingerprint] = record.confirmed
+
+
+def judge(books: Books, record: Judged) -> None:
+    """Take a verdict on a commit that some phase left; a second one on the same question is refused."""
+    same = (record.kind, record.commit, record.task, record.fingerprint)
+    earlier = [(verdict.kind, verdict.commit, verdict.task, verdict.fingerprint) for verdict in books.verdicts]
+    require(same not in earlier, f"there is a {record.kind} verdict on that commit already")
+    if record.kind is VerdictKind.ACCEPTANCE:
+        require(record.task is not None and record.fingerprint is None, "an acceptance is about a task")
+        left = books.candidates(books.attempts.get(record.task or "", []))
+    else:
+        require(record.fingerprint is not None and record.task is None, f"a {record.kind} verdict is about a repair")
+        left = books.candidates(repairs_of(books, record.fingerprint or ""))
+    require(record.commit in left, "no phase that ended left that commit")
+    if record.kind is VerdictKind.REPRODUCER and record.passed:
+        require(record.failed_before, "its reproducer was not seen to fail before the repair")
+    books.verdicts.append(record)
+
+
+def repairs_of(books: Books, fingerprint: str) -> list[PhaseStart]:
+    """Return the repair phases for one observation."""
+    return [start for starts in books.repairs.values() for start in starts if start.observation == fingerprint]
+
+
+def activate(books: Books, record: Activated) -> None:
+    """Take a runtime into force after both verdicts on its full commit, or back to one that was in force before."""
+    require(record.previous == books.harness, "the runtime it takes the place of is not the one in force")
+    require(record.harness.runtime_id != books.harness.runtime_id, "the runtime is in force already")
+    match record.kind:
+        case ActivationKind.ROLLED_BACK:
+            require(record.harness in books.in_force, "there is no way back to a runtime that was never in force")
+        case ActivationKind.REPAIRED:
+            proved(books, record)
+            known = {harness.runtime_id: harness for harness in books.in_force}
+            require(record.harness.runtime_id not in known, "a runtime of that name was in force for other bytes")
+    books.in_force.append(record.harness)
+    books.harness = record.harness
+
+
+def proved(books: Books, record: Activated) -> None:
+    """Require both verdicts, passed and never failed, for exactly the commit of a repair."""
+    starts = books.repairs.get(record.repair or 0, [])
+    require(starts, "no such repair began")
+    require(record.fingerprint == starts[0].observation, "the repair was for another observation")
+    require(record.harness.commit in books.candidates(starts), "the repair did not leave that commit")
+    for kind in PROOFS:
+        verdicts = [
+            verdict.passed
+            for verdict in books.verdicts
+            if verdict.kind is kind
+            and verdict.commit == record.harness.commit
+            and verdict.fingerprint == record.fingerprint
+        ]
+        require(verdicts and all(verdicts), f"there is no passed {kind} verdict on exactly that commit")
+
+
+def reject(books: Books, record: RepairRejected) -> None:
+    """Take the end of a repair that came to nothing."""
+    require(record.fingerprint in books.observed, "what it is about was never observed")
+    if record.repair is not None:
+        require(record.repair in books.repairs, "no such repair began")
+    if record.commit is not None:
+        require(record.commit in books.candidates(repairs_of(books, record.fingerprint)), "no repair left that commit")
+
+
+def conclude(books: Books, record: TaskOutcome) -> None:
+    """Take the end of a task: once, after the attempts that are on record, accepted only by a verdict."""
+    require(record.task in books.opening.tasks, f"task {record.task} is not one of the run")
+    require(record.task not in books.outcomes, f"task {record.task} has ended before")
+    starts = books.attempts.get(record.task, [])
+    require(record.attempts == len(starts), f"{len(starts)} attempts are on record")
+    require(all(start.phase in books.ends for start in starts), "an attempt has not ended")
+    if record.end is TaskEnd.ACCEPTED:
+        require(record.commit is not None, "an accepted task has a commit")
+        verdicts = [
+            verdict.passed
+            for verdict in books.verdicts
+            if verdict.kind is VerdictKind.ACCEPTANCE
+            and verdict.task == record.task
+            and verdict.commit == record.commit
+        ]
+        require(verdicts and all(verdicts), "there is no passed acceptance verdict on exactly that commit")
+    books.outcomes[record.task] = record
