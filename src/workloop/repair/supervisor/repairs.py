@@ -239,6 +239,7 @@ def refuse(state: State, desk: Desk) -> Event:
 def reject(state: State, desk: Desk, reason: RepairRefusal, detail: str = "") -> None:
     """Record that a repair, or an observation's one chance, came to nothing."""
     held = state.now_repaired
+    held.refusal = reason
     desk.write(
         RepairRejected(
             fingerprint=held.observation.fingerprint,
