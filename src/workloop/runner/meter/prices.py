@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Protocol
 
 from workloop.domain.clock import EPOCH, Instant
 from workloop.domain.session import Tokens
+from workloop.runner.meter.tariffs import LONG_CACHED, Tariffs, entry_of
 from workloop.runner.meter.usage import Counted
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 MILLION = 1_000_000
 SUBSCRIPTION = "subscription"
-LONG_CACHED = "cache_write_1h_tokens"
 # The price of a bucket, and what stands for it where a list has none.
 RATES = {
     "input_mtok": "input_mtok",
@@ -90,6 +90,7 @@ class ListedPrices:
 
     own: Mapping[str, OwnPrice] = field(default_factory=dict[str, OwnPrice])
     dearest: dict[str, Dearest] = field(default_factory=dict[str, Dearest])
+    tariffs: Tariffs = field(default_factory=Tariffs)
 
     def warm(self) -> None:
         """Load the list, which takes half a second."""
@@ -109,13 +110,25 @@ class ListedPrices:
         own = self.own.get(model)
         if own is not None:
             return Price(cost_micros=own.cost_micros(counted.tokens), priced_as=model)
-        listed = listed_price(provider, model, counted, at)
+        listed = self.listed(provider, model, counted, at)
         if listed is not None:
             return listed
         if provider not in self.dearest:
             self.dearest[provider] = dearest_of(provider)
         dear = self.dearest[provider]
         return Price(cost_micros=whole_micros(dear.cost(counted)), priced_as=dear.name)
+
+    def listed(self, provider: str, model: str, counted: Counted, at: Instant) -> Price | None:
+        """Return the price of a listed model by its tariff; the list itself is asked where there is none."""
+        entry = entry_of(provider, model)
+        if entry is None:
+            return None
+        cost = self.tariffs.cost(entry, counted, moment_of(at))
+        if cost is None:
+            return listed_price(provider, model, counted, at)
+        if counted.tokens.total and not cost:
+            return None
+        return Price(cost_micros=whole_micros(cost), priced_as=entry[1].id)
 
 
 def listed_price(provider: str, model: str, counted: Counted, at: Instant) -> Price | None:
@@ -130,10 +143,9 @@ def listed_price(provider: str, model: str, counted: Counted, at: Instant) -> Pr
         output_tokens=tokens.output,
         **counted.extras,
     )
-    moment = EPOCH + timedelta(microseconds=at)
     try:
         found = calc_price(
-            usage, model, provider_id=provider, genai_request_timestamp=moment, price_context=counted.context
+            usage, model, provider_id=provider, genai_request_timestamp=moment_of(at), price_context=counted.context
         )
     except (LookupError, ValueError):
         return None
@@ -178,6 +190,11 @@ def top(price: object) -> Decimal | None:
     if isinstance(price, TieredPrices):
         return max((price.base, *(tier.price for tier in price.tiers)))
     return price if isinstance(price, Decimal) else None
+
+
+def moment_of(at: Instant) -> datetime:
+    """Return an instant as the list takes it."""
+    return EPOCH + timedelta(microseconds=at)
 
 
 def whole_micros(dollars: Decimal) -> int:

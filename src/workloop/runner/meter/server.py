@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio
 import anyio.to_thread
+import uvloop
 from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector, web
 
 from workloop.domain.clock import Clock, Instant
@@ -125,7 +126,8 @@ class Meter:
         """Run the meter's own loop on its thread."""
         try:
             self.prices.warm()
-            asyncio.run(self.listen())
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(self.listen())
         except Exception as error:
             LOG.exception("the meter ended")
             self.failure = error
