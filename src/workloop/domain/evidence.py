@@ -1,7 +1,7 @@
 """What counts as proof: kinds, durability, freshness, and which slots it fills."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -83,6 +83,29 @@ class Evidence:
     sandbox: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckVerdict:
+    """What the host has seen of a check on a commit; (root_id, answers, ref, check_id) is its identity.
+
+    `answers` is the number of the last question about the root that was answered, as an answer lets the host look anew;
+    (item_id, fence, number) is the receipt that it rests on.
+    """
+
+    root_id: ItemId
+    answers: int
+    ref: str
+    check_id: str
+    result: str
+    item_id: ItemId
+    fence: Fence
+    number: int
+
+    @property
+    def passed(self) -> bool:
+        """Tell whether the check passes on the commit."""
+        return self.result == PASSED
+
+
 def require_durable(evidence: NewEvidence) -> None:
     """Refuse a reference that is malformed or will not be there tomorrow."""
     where = evidence.slot or evidence.kind.value
@@ -133,28 +156,40 @@ def missing_slots(contract: Contract, evidence: Iterable[Evidence]) -> tuple[str
 
 
 def missing_receipts(
-    contract: Contract, receipts: Sequence[Evidence], ref: str, earlier: Sequence[Evidence] = ()
+    contract: Contract, receipts: Iterable[Evidence], ref: str, seen: Iterable[CheckVerdict]
 ) -> tuple[str, ...]:
-    """Return the checks for which the host holds no passed receipt of exactly this candidate, or one against it.
+    """Return the checks for which the host holds no passed receipt of exactly this candidate, or a verdict against it.
 
     A check has one verdict on a commit: once it was seen to fail there, a later pass is chance, whoever saw it first.
     """
-    own = [piece for piece in receipts if piece.origin is Origin.RECEIPT and piece.candidate_ref == ref]
+    own = [piece for piece in receipts if is_receipt(piece) and piece.candidate_ref == ref]
     passed = {piece.slot for piece in own if piece.result == PASSED}
-    against = {slot for slot, _ in verdicts_against((*own, *earlier), ref)}
-    return tuple(check.id for check in contract.checks if check.id not in passed - against)
+    against = tuple(verdict.check_id for verdict in seen if verdict.ref == ref and not verdict.passed)
+    missing = tuple(check.id for check in contract.checks if check.id not in passed)
+    return tuple(dict.fromkeys((*missing, *against)))
 
 
-def verdicts_against(receipts: Iterable[Evidence], ref: str) -> list[tuple[str, str]]:
-    """Return the checks that the host did not see pass on a commit, with what it saw; no result is no verdict."""
+def is_receipt(piece: Evidence) -> bool:
+    """Tell whether a piece is what the host says of a check."""
+    return piece.origin is Origin.RECEIPT and piece.kind is EvidenceKind.CHECK
+
+
+def check_verdicts(pieces: Iterable[Evidence], root_id: ItemId, answers: int) -> list[CheckVerdict]:
+    """Return what receipts say of checks on a commit; that one came to no result is no verdict."""
     return [
-        (piece.slot, piece.result)
-        for piece in receipts
-        if piece.origin is Origin.RECEIPT
-        and piece.candidate_ref == ref
-        and piece.slot is not None
-        and piece.result not in (None, PASSED)
-        and piece.result.partition(":")[0] not in NO_VERDICT
+        CheckVerdict(
+            root_id=root_id,
+            answers=answers,
+            ref=piece.candidate_ref,
+            check_id=piece.slot,
+            result=piece.result,
+            item_id=piece.item_id,
+            fence=piece.fence,
+            number=piece.number,
+        )
+        for piece in pieces
+        if is_receipt(piece) and piece.candidate_ref is not None and piece.slot is not None
+        if piece.result is not None and piece.result.partition(":")[0] not in NO_VERDICT
     ]
 
 

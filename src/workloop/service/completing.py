@@ -22,7 +22,7 @@ from workloop.domain.verdict import (
 from workloop.service.call import Call, contract_of
 from workloop.service.ending import SettleAnswer, Settled, fail, give_back, owned, settle
 from workloop.service.follow_ups import accept, reject, submit
-from workloop.service.proving import keep, receipts_of, require_complete, require_own
+from workloop.service.proving import checks_seen, keep, require_complete, require_own
 from workloop.service.unblocking import CLOSED, reached
 
 BEYOND_CHECKS = ("objective", "outcome", "protected")
@@ -198,7 +198,7 @@ def require_passable(call: Call, item: Item, claim: Claim, contract: Contract, r
     who = Who(claim.executor, claim.principal, claim.holder, claim.assured)
     require_independent(root_claims, who, settings.independence)
     evidence = call.tx.evidence_of(item.id)
-    missing = missing_receipts(contract, evidence, row.ref, receipts_of(call.tx, item.lineage, row.ref))
+    missing = missing_receipts(contract, evidence, row.ref, checks_seen(call.tx, item.lineage, row.ref))
     if missing:
         raise EvidenceRejected(
             "RECEIPT_MISSING",

@@ -6,10 +6,12 @@ from workloop.domain.contract import Contract, OutcomeKind
 from workloop.domain.errors import EvidenceRejected
 from workloop.domain.evidence import (
     STILL_YOURS,
+    CheckVerdict,
     Evidence,
     EvidenceKind,
     NewEvidence,
     Origin,
+    check_verdicts,
     missing_slots,
     require_durable,
     require_fresh,
@@ -49,6 +51,8 @@ def keep(call: Call, item: Item, claim: Claim, brought: Sequence[NewEvidence], r
         )
     if kept:
         call.tx.evidence_insert(kept)
+    if call.actor.host and kept and item.role is Role.VERIFY:
+        call.tx.check_verdicts_keep(check_verdicts(kept, item.lineage, answers_to(call.tx, item.lineage)))
     return kept
 
 
@@ -110,16 +114,16 @@ def require_complete(call: Call, item: Item, claim: Claim, contract: Contract, k
             raise EvidenceRejected(refused[0], refused[1], hint=STILL_YOURS)
 
 
-def receipts_of(tx: Reading, root_id: ItemId, ref: str) -> list[Evidence]:
-    """Return the host's receipts of a commit by all verifiers of an item, since a person last answered about it."""
-    answered = max((question.answered_at or 0 for question in tx.questions_of(root_id)), default=0)
-    return [
-        piece
-        for item in tx.items_of_root(root_id)
-        if item.role is Role.VERIFY
-        for piece in tx.evidence_of(item.id)
-        if piece.origin is Origin.RECEIPT and piece.candidate_ref == ref and piece.captured_at > answered
-    ]
+def checks_seen(tx: Reading, root_id: ItemId, ref: str) -> list[CheckVerdict]:
+    """Return what the host has seen of an item's checks on a commit, since a person last answered about the item."""
+    answers = answers_to(tx, root_id)
+    return [seen for seen in tx.check_verdicts_of(root_id) if seen.ref == ref and seen.answers == answers]
+
+
+def answers_to(tx: Reading, root_id: ItemId) -> int:
+    """Return the number of the last question about an item that was answered."""
+    answered = (question.number for question in tx.questions_of(root_id) if question.answered_at is not None)
+    return max(answered, default=0)
 
 
 def require_own(call: Call, root: Item, brought: Sequence[NewEvidence]) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from workloop.domain.campaign import Campaign, CampaignSettings
     from workloop.domain.clock import Instant
-    from workloop.domain.evidence import Evidence
+    from workloop.domain.evidence import CheckVerdict, Evidence
     from workloop.domain.happening import Event, NewEvent
     from workloop.domain.ids import CampaignId, EventId, Fence, ItemId
     from workloop.domain.item import Item, Role, State
@@ -192,6 +192,10 @@ class Reading(Protocol):
         """Return all evidence of an item's claims, oldest first."""
         ...
 
+    def check_verdicts_of(self, root_id: ItemId) -> list[CheckVerdict]:
+        """Return what the host has seen of a root's checks, by (answers, ref, check_id)."""
+        ...
+
     def candidates_of(self, root_id: ItemId) -> list[CandidateRow]:
         """Return a root's candidates by round."""
         ...
@@ -304,6 +308,10 @@ class Writing(Reading, Protocol):
         """Keep evidence."""
         ...
 
+    def check_verdicts_keep(self, verdicts: Sequence[CheckVerdict]) -> None:
+        """Keep what receipts of open claims say since the last answer; a pass may become a failure, never back."""
+        ...
+
     def candidate_insert(self, candidate: CandidateRow) -> None:
         """Keep a new candidate."""
         ...
@@ -313,7 +321,7 @@ class Writing(Reading, Protocol):
         ...
 
     def verdict_insert(self, verdict: Verdict) -> None:
-        """Keep the closing verdict of a candidate."""
+        """Keep the closing verdict of a candidate; none passes while a check is seen to fail on it."""
         ...
 
     def question_insert(self, question: Question) -> None:

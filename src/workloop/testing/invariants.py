@@ -19,6 +19,7 @@ from workloop.domain.lease import Claim, expired
 from workloop.domain.question import FactKind, QuestionKind
 from workloop.domain.verdict import CandidateRow, CandidateState, Outcome
 from workloop.store.port import Store
+from workloop.testing.check_promises import one_verdict_each, rewritten
 from workloop.testing.snapshot import Dossier, Snapshot, take_at
 
 CLOSED = "closed"
@@ -85,6 +86,7 @@ def compare(before: Snapshot, after: Snapshot) -> list[str]:
             broken.append(f"8: the events of {old.item.key} were rewritten")
         if old.item.state in TERMINAL and new.item != old.item:
             broken.append(f"9: {old.item.key} was {old.item.state} and changed")
+        broken += [f"5: {lost}" for lost in rewritten(old, new)]
         fallen = [name for name in COUNTERS if getattr(new.item, name) < getattr(old.item, name)]
         broken += [f"3: {name} of {old.item.key} fell" for name in fallen]
     return broken
@@ -186,9 +188,10 @@ def rejections_are_repaired(view: View, dossier: Dossier) -> Iterator[str]:
 
 
 def success_is_proven(view: View) -> Iterator[str]:
-    """5: a verified success has a passed verdict of an outsider on its newest candidate, with every receipt."""
+    """5: a verified success has a passed verdict of an outsider on its newest candidate, a check one on a commit."""
     for dossier in view.dossiers:
         root = dossier.item
+        yield from one_verdict_each(dossier, view.follow_ups(root, Role.VERIFY))
         if root.role is Role.WORK and root.state is State.SUCCEEDED and root.verification is not Verification.NONE:
             yield from proof_of(view, dossier)
 

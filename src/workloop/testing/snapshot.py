@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from workloop.domain.campaign import Campaign
 from workloop.domain.clock import Instant
-from workloop.domain.evidence import Evidence
+from workloop.domain.evidence import CheckVerdict, Evidence
 from workloop.domain.happening import Event
 from workloop.domain.ids import ItemId
 from workloop.domain.item import Item
@@ -26,6 +26,7 @@ class Dossier:
     edges: tuple[Edge, ...]
     claims: tuple[Claim, ...]
     evidence: tuple[Evidence, ...]
+    check_verdicts: tuple[CheckVerdict, ...]
     candidates: tuple[CandidateRow, ...]
     verdicts: tuple[Verdict, ...]
     questions: tuple[Question, ...]
@@ -76,6 +77,7 @@ def dossier(tx: Reading, item: Item) -> Dossier:
         edges=tuple(sorted(tx.edges_of(item.id), key=lambda edge: (edge.needs_id, edge.until))),
         claims=tuple(tx.claims_of(item.id)),
         evidence=tuple(tx.evidence_of(item.id)),
+        check_verdicts=tuple(tx.check_verdicts_of(item.id)),
         candidates=tuple(tx.candidates_of(item.id)),
         verdicts=tuple(tx.verdicts_of(item.id)),
         questions=tuple(tx.questions_of(item.id)),

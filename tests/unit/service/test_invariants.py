@@ -60,6 +60,12 @@ def stirred(snapshot: Snapshot) -> Snapshot:
     return doctored(snapshot, "built", events=(*over.events, more), item=replace(over.item, events=last.n + 1))
 
 
+def passed_in_spite(snapshot: Snapshot) -> Snapshot:
+    """Let a check have failed on the commit that passed."""
+    seen = of(snapshot, "built").check_verdicts
+    return doctored(snapshot, "built", check_verdicts=tuple(replace(one, result="failed") for one in seen))
+
+
 BREAKS: dict[int, Callable[[Snapshot], Snapshot]] = {
     1: lambda s: replace(s, slots=tuple(replace(slot, item_id=None, executor=None) for slot in s.slots)),
     2: lambda s: item(s, "idea", state=State.IN_PROGRESS),
@@ -83,6 +89,22 @@ def test_a_broken_promise_is_told_by_its_number(told: Bench, number: int) -> Non
     assert str(number) in {line.partition(":")[0] for line in broken}
 
 
+LIES: list[Callable[[Snapshot], Snapshot]] = [
+    passed_in_spite,
+    lambda s: doctored(s, "built", check_verdicts=()),
+    lambda s: doctored(s, "built", check_verdicts=of(s, "built").check_verdicts * 2),
+]
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_verdict_of_a_check_that_its_receipts_do_not_bear_is_told(
+    told: Bench, lie: Callable[[Snapshot], Snapshot]
+) -> None:
+    """DESIGN 3.4, 5: a check has one verdict on a commit."""
+    snapshot, now = take_at(told.store, told.queue.slug)
+    assert {line.partition(":")[0] for line in check_snapshot(lie(snapshot), now)} == {"5"}
+
+
 def test_what_is_lost_or_rewritten_between_two_moments_is_told(told: Bench) -> None:
     """DESIGN 3.4, 3, 8 and 9: counters, events and terminal rows are compared over time."""
     snapshot = told.snapshot()
@@ -92,3 +114,5 @@ def test_what_is_lost_or_rewritten_between_two_moments_is_told(told: Bench) -> N
     assert compare(snapshot, gone)[0].startswith("8")
     assert compare(snapshot, item(snapshot, over, title="other"))[0].startswith("9")
     assert compare(snapshot, item(snapshot, "tried", fence=0))[-1].startswith("3")
+    assert compare(snapshot, doctored(snapshot, "built", check_verdicts=()))[0].startswith("5")
+    assert compare(passed_in_spite(snapshot), snapshot)[0].startswith("5")

@@ -13,7 +13,7 @@ import pytest
 import workloop
 from workloop.domain.campaign import CampaignState
 from workloop.domain.contract import OutcomeKind
-from workloop.domain.evidence import Evidence, EvidenceKind, Origin
+from workloop.domain.evidence import CheckVerdict, Evidence, EvidenceKind, Origin
 from workloop.domain.happening import NewEvent
 from workloop.domain.item import TERMINAL, Item, Role, State, Verification
 from workloop.domain.lane import Lane, LaneGrant, LaneState
@@ -52,6 +52,7 @@ TABLES: list[tuple[str, list[str]]] = [
         ("edge", Edge),
         ("claim", Claim),
         ("evidence", Evidence),
+        ("check_verdict", CheckVerdict),
         ("candidate", CandidateRow),
         ("verdict", Verdict),
         ("question", Question),

@@ -9,7 +9,6 @@ import anyio
 from workloop.domain.checks import CheckResult
 from workloop.domain.contract import Candidate, OutcomeKind
 from workloop.domain.errors import IntegrityFault, Refusal, WorkloopError
-from workloop.domain.evidence import verdicts_against
 from workloop.domain.ids import Fence, ItemId, id_number, id_text
 from workloop.domain.item import Verification
 from workloop.domain.verdict import Outcome
@@ -29,7 +28,7 @@ from workloop.driver.workshop import CheckOrder, Examined, WorkTree
 from workloop.service.attaching import attach
 from workloop.service.completing import Completion, complete
 from workloop.service.perform import run_as_host
-from workloop.service.proving import receipts_of
+from workloop.service.proving import checks_seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +125,7 @@ def check_candidate(project: Project, held: Held, sha: str, halt: threading.Even
             raise
         seen = Examined()
     with project.queue.store.read() as tx:
-        earlier = dict(verdicts_against(receipts_of(tx, root_id, sha), sha))
+        earlier = {seen.check_id: seen.result for seen in checks_seen(tx, root_id, sha) if not seen.passed}
     results = held_to(seen.results, earlier)
     return HostRound(base=seen.base, results=results, judgement=judge(results, seen.violations, seen.problems))
 

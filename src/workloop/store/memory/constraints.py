@@ -1,6 +1,7 @@
 """Which rows the memory store refuses, as a database's constraints would."""
 
 from workloop.domain.errors import IntegrityFault
+from workloop.domain.evidence import CheckVerdict
 from workloop.domain.item import TERMINAL, Item, Role, State
 from workloop.store.memory.tables import Tables
 
@@ -45,3 +46,8 @@ def check_subject(tables: Tables, item: Item) -> None:
 def occupies_subject(item: Item) -> bool:
     """Tell whether an item is the one live version of its subject."""
     return item.role is Role.WORK and not item.gated and item.state not in TERMINAL
+
+
+def same_check(one: CheckVerdict, other: CheckVerdict) -> bool:
+    """Tell whether two verdicts are about one check on one commit, since one answer."""
+    return (one.answers, one.ref, one.check_id) == (other.answers, other.ref, other.check_id)

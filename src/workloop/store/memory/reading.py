@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from workloop.domain.campaign import Campaign
 from workloop.domain.clock import Instant
-from workloop.domain.evidence import Evidence
+from workloop.domain.evidence import CheckVerdict, Evidence
 from workloop.domain.happening import Event
 from workloop.domain.ids import CampaignId, EventId, Fence, ItemId
 from workloop.domain.item import TERMINAL, Item, Role, State
@@ -181,6 +181,16 @@ class MemoryReading:
     def evidence_of(self, item_id: ItemId) -> list[Evidence]:
         """Return all evidence of an item's claims, oldest first."""
         return sorted(self.tables.evidence.get(item_id, ()), key=lambda piece: (piece.fence, piece.number))
+
+    def check_verdicts_of(self, root_id: ItemId) -> list[CheckVerdict]:
+        """Return what the host has seen of a root's checks, by (answers, ref, check_id)."""
+        found = self.tables.check_verdicts.get(root_id, ())
+        return sorted(found, key=lambda seen: (seen.answers, seen.ref, seen.check_id))
+
+    def answers_of(self, root_id: ItemId) -> int:
+        """Return the number of the last question about a root that was answered."""
+        asked = self.tables.questions.get(root_id, ())
+        return max((row.number for row in asked if row.answered_at is not None), default=0)
 
     def candidates_of(self, root_id: ItemId) -> list[CandidateRow]:
         """Return a root's candidates by round."""

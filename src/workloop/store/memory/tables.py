@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TypeVar
 
 from workloop.domain.campaign import Campaign
-from workloop.domain.evidence import Evidence
+from workloop.domain.evidence import CheckVerdict, Evidence
 from workloop.domain.happening import Event
 from workloop.domain.ids import CampaignId, EventId, ItemId
 from workloop.domain.item import Item
@@ -39,6 +39,9 @@ class Tables:
     needed_by: dict[ItemId, tuple[ItemId, ...]] = field(default_factory=dict[ItemId, tuple[ItemId, ...]])
     claims: dict[ItemId, tuple[Claim, ...]] = field(default_factory=dict[ItemId, tuple[Claim, ...]])
     evidence: dict[ItemId, tuple[Evidence, ...]] = field(default_factory=dict[ItemId, tuple[Evidence, ...]])
+    check_verdicts: dict[ItemId, tuple[CheckVerdict, ...]] = field(
+        default_factory=dict[ItemId, tuple[CheckVerdict, ...]]
+    )
     candidates: dict[ItemId, tuple[CandidateRow, ...]] = field(default_factory=dict[ItemId, tuple[CandidateRow, ...]])
     verdicts: dict[ItemId, tuple[Verdict, ...]] = field(default_factory=dict[ItemId, tuple[Verdict, ...]])
     questions: dict[ItemId, tuple[Question, ...]] = field(default_factory=dict[ItemId, tuple[Question, ...]])

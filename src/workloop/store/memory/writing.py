@@ -5,15 +5,15 @@ from dataclasses import fields, replace
 
 from workloop.domain.campaign import Campaign, CampaignSettings, opened
 from workloop.domain.clock import Instant
-from workloop.domain.evidence import Evidence
+from workloop.domain.evidence import CheckVerdict, Evidence
 from workloop.domain.happening import Event, NewEvent
 from workloop.domain.ids import CampaignId, EventId, Fence, ItemId
 from workloop.domain.item import Item, State
 from workloop.domain.lane import Lane, LaneGrant, LaneState
 from workloop.domain.lease import Claim, expired
 from workloop.domain.question import Fact, Question
-from workloop.domain.verdict import CandidateRow, Verdict
-from workloop.store.memory.constraints import check_item, check_step, check_subject, require
+from workloop.domain.verdict import CandidateRow, Outcome, Verdict
+from workloop.store.memory.constraints import check_item, check_step, check_subject, require, same_check
 from workloop.store.memory.reading import MemoryReading
 from workloop.store.memory.tables import Ownership, Tables, appended
 from workloop.store.port import Edge, Request, Slot
@@ -214,6 +214,21 @@ class MemoryWriting(MemoryReading):
             require(self.claim_get(piece.item_id, piece.fence), "evidence belongs to a claim")
             appended(self.tables.evidence, piece.item_id, piece)
 
+    def check_verdicts_keep(self, verdicts: Sequence[CheckVerdict]) -> None:
+        """Keep what receipts of open claims say since the last answer; a pass may become a failure, never back."""
+        for new in verdicts:
+            claim = self.claim_get(new.item_id, new.fence)
+            require(claim is not None and claim.ended_at is None, "a check's verdict is of an open claim")
+            require(new.answers == self.answers_of(new.root_id), "a check's verdict is of the present answer")
+            receipts = {(piece.fence, piece.number) for piece in self.evidence_of(new.item_id)}
+            require((new.fence, new.number) in receipts, "a check's verdict rests on evidence")
+            require(new.root_id in self.tables.items, "the root of a check's verdict exists")
+            known = self.tables.check_verdicts.get(new.root_id, ())
+            old = next((row for row in known if same_check(row, new)), None)
+            if old is None or (old.passed and not new.passed):
+                self.own("check_verdicts")
+                self.tables.check_verdicts[new.root_id] = (*(row for row in known if row is not old), new)
+
     def candidate_insert(self, candidate: CandidateRow) -> None:
         """Keep a new candidate."""
         require(candidate.root_id in self.tables.items, "a candidate's root exists")
@@ -239,6 +254,9 @@ class MemoryWriting(MemoryReading):
         require(verdict.round in known, "a verdict's candidate exists")
         rounds = (row.round for row in self.tables.verdicts.get(verdict.root_id, ()))
         require(verdict.round not in rounds, "a verdict is unique by root and round")
+        seen = [row for row in self.check_verdicts_of(verdict.root_id) if row.ref == verdict.ref and not row.passed]
+        against = [row for row in seen if row.answers == self.answers_of(verdict.root_id)]
+        require(not against or verdict.outcome is not Outcome.PASSED, "nothing passes on which a check failed")
         self.own("verdicts")
         appended(self.tables.verdicts, verdict.root_id, verdict)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from workloop.domain.campaign import Campaign
     from workloop.domain.clock import Instant
-    from workloop.domain.evidence import Evidence
+    from workloop.domain.evidence import CheckVerdict, Evidence
     from workloop.domain.happening import Event
     from workloop.domain.ids import CampaignId, Fence, ItemId
     from workloop.domain.item import Item, Role
@@ -173,6 +173,12 @@ class SqliteReading:
         from workloop.store.sqlite import records
 
         return [records.read_evidence(row) for row in self.every(self.queries["evidence_of"], (item_id,))]
+
+    def check_verdicts_of(self, root_id: ItemId) -> list[CheckVerdict]:
+        """Return what the host has seen of a root's checks, by (answers, ref, check_id)."""
+        from workloop.store.sqlite import records
+
+        return [records.read_check_verdict(row) for row in self.every(self.queries["check_verdicts_of"], (root_id,))]
 
     def candidates_of(self, root_id: ItemId) -> list[CandidateRow]:
         """Return a root's candidates by round."""

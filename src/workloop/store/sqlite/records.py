@@ -1,7 +1,7 @@
 """How rows of what is kept beside an item become values: evidence, candidates, verdicts, questions, facts, lanes."""
 
 from workloop.domain.contract import OutcomeKind
-from workloop.domain.evidence import Evidence, EvidenceKind, Origin
+from workloop.domain.evidence import CheckVerdict, Evidence, EvidenceKind, Origin
 from workloop.domain.lane import Lane, LaneGrant, LaneState
 from workloop.domain.question import Fact, FactKind, Question, QuestionKind
 from workloop.domain.verdict import CandidateRow, CandidateState, Outcome, Verdict
@@ -26,6 +26,22 @@ def write_evidence(piece: Evidence) -> Row:
     return (
         piece.item_id, piece.fence, piece.number, piece.origin.value, piece.kind.value, piece.ref, piece.slot,
         piece.digest, piece.result, piece.captured_at, piece.grant, piece.candidate_ref, piece.sandbox,
+    )  # fmt: skip
+
+
+def read_check_verdict(row: Row) -> CheckVerdict:
+    """Read what was seen of a check."""
+    return CheckVerdict(
+        root_id=row[0], answers=row[1], ref=row[2], check_id=row[3], result=row[4], item_id=row[5], fence=row[6],
+        number=row[7],
+    )  # fmt: skip
+
+
+def write_check_verdict(verdict: CheckVerdict) -> Row:
+    """Write what was seen of a check."""
+    return (
+        verdict.root_id, verdict.answers, verdict.ref, verdict.check_id, verdict.result, verdict.item_id,
+        verdict.fence, verdict.number,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from workloop.domain.campaign import CampaignSettings
     from workloop.domain.clock import Instant
-    from workloop.domain.evidence import Evidence
+    from workloop.domain.evidence import CheckVerdict, Evidence
     from workloop.domain.happening import NewEvent
     from workloop.domain.ids import CampaignId, Fence, ItemId
     from workloop.domain.item import Item
@@ -130,6 +130,12 @@ class SqliteWriting(SqliteReading):
         from workloop.store.sqlite import records
 
         self.connection.change_many(self.queries["evidence_insert"], map(records.write_evidence, evidence))
+
+    def check_verdicts_keep(self, verdicts: Sequence[CheckVerdict]) -> None:
+        """Keep what receipts of open claims say since the last answer; a pass may become a failure, never back."""
+        from workloop.store.sqlite import records
+
+        self.connection.change_many(self.queries["check_verdict_keep"], map(records.write_check_verdict, verdicts))
 
     def candidate_insert(self, candidate: CandidateRow) -> None:
         """Keep a new candidate."""

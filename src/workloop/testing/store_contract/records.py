@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from workloop.domain.clock import later
+from workloop.domain.evidence import CheckVerdict
 from workloop.domain.ids import EventId, Fence, ItemId
 from workloop.domain.item import Role, State
 from workloop.domain.lane import Lane, LaneGrant, LaneState
@@ -21,10 +22,12 @@ from workloop.testing.store_contract.rows import (
     expect_same,
     moved,
     new_candidate,
+    new_check_verdict,
     new_claim,
     new_evidence,
     new_item,
     new_question,
+    new_receipt,
     stage,
 )
 
@@ -79,6 +82,83 @@ def evidence_is_unique_and_of_a_claim(make_store: MakeStore) -> None:
     expect_refused(on.store, lambda txn: txn.evidence_insert([replace(first, fence=Fence(9))]))
 
 
+def with_receipts(on: Stage) -> list[CheckVerdict]:
+    """Let a verifier's open claim have receipts of one check on a candidate: one green, two red."""
+    on.add(new_item(2, role=Role.VERIFY, root_id=ItemId(1)))
+    held = on.claim(2, "checker")
+    results = ("passed", "failed: red", "flaky: flaky")
+    receipts = [new_receipt(held, number, result) for number, result in enumerate(results, 1)]
+    with on.store.write() as txn:
+        txn.candidate_insert(new_candidate(on.item(1), 1))
+        txn.evidence_insert(receipts)
+    return [new_check_verdict(receipt, ItemId(1)) for receipt in receipts]
+
+
+def a_check_has_one_verdict_on_a_commit(make_store: MakeStore) -> None:
+    """check_verdicts_keep: unique (root, answers, ref, check); a pass gives way to a failure, a failure to nothing."""
+    on = with_item(make_store)
+    green, red, flaky = with_receipts(on)
+    for kept, seen in (([green, green], green), ([red, green], red), ([flaky], red)):
+        with on.store.write() as txn:
+            txn.check_verdicts_keep(kept)
+            expect_same(txn.check_verdicts_of(ItemId(1)), [seen])
+    others = [replace(green, ref="b" * 40), replace(green, check_id="lint")]
+    with on.store.write() as txn:
+        txn.check_verdicts_keep(others)
+        expect_same(txn.check_verdicts_of(ItemId(1)), [others[1], red, others[0]])
+        expect_same(txn.check_verdicts_of(ItemId(2)), [])
+
+
+def a_verdict_of_a_check_is_of_an_open_claim_and_of_now(make_store: MakeStore) -> None:
+    """Constraint: a receipt that is kept, a claim that has not ended, and the newest answer; an answer opens anew."""
+    on = with_item(make_store)
+    green, red, _ = with_receipts(on)
+    for wrong in (replace(green, number=9), replace(green, fence=Fence(9)), replace(green, answers=1)):
+        expect_refused(on.store, lambda txn, wrong=wrong: txn.check_verdicts_keep([wrong]))
+    with on.store.write() as txn:
+        txn.check_verdicts_keep([red])
+        asked = new_question(on.item(1), 1)
+        txn.question_insert(asked)
+        txn.question_answer(replace(asked, answered_at=BEGINNING, answered_by="ann", answer="look again"))
+    expect_refused(on.store, lambda txn: txn.check_verdicts_keep([green]))
+    anew = replace(green, answers=1)
+    with on.store.write() as txn:
+        txn.check_verdicts_keep([anew])
+        expect_same(txn.check_verdicts_of(ItemId(1)), [red, anew])
+        txn.verdict_insert(new_verdict(Outcome.PASSED))
+        txn.claim_end(ended_claim(new_claim(on.item(2), "checker", BEGINNING), BEGINNING))
+    expect_refused(on.store, lambda txn: txn.check_verdicts_keep([replace(red, answers=1)]))
+
+
+def nothing_passes_on_which_a_check_failed(make_store: MakeStore) -> None:
+    """Constraint: no passed verdict beside a check that failed on the same commit; a rejection may stand there."""
+    on = with_item(make_store)
+    _, red, _ = with_receipts(on)
+    with on.store.write() as txn:
+        txn.check_verdicts_keep([red, replace(red, ref="b" * 40)])
+    expect_refused(on.store, lambda txn: txn.verdict_insert(new_verdict(Outcome.PASSED)))
+    with on.store.write() as txn:
+        txn.verdict_insert(new_verdict(Outcome.REJECTED))
+        txn.candidate_insert(replace(new_candidate(on.item(1), 2), ref="d" * 40))
+        txn.verdict_insert(replace(new_verdict(Outcome.PASSED), round=2, ref="d" * 40))
+
+
+def new_verdict(outcome: Outcome) -> Verdict:
+    """Return a closing verdict on the first candidate."""
+    return Verdict(
+        root_id=ItemId(1),
+        round=1,
+        verifier_id=ItemId(2),
+        executor="judge",
+        principal="operator",
+        outcome=outcome,
+        ref=SHA,
+        failed_checks=("unit", "lint"),
+        reproduction="run it",
+        at=BEGINNING,
+    )
+
+
 def a_candidate_is_unique_and_guarded(make_store: MakeStore) -> None:
     """candidate_insert, candidate_update: unique (root, round); a stale update changes nothing."""
     on = with_item(make_store)
@@ -96,18 +176,7 @@ def a_candidate_is_unique_and_guarded(make_store: MakeStore) -> None:
 def a_verdict_is_unique_and_of_a_candidate(make_store: MakeStore) -> None:
     """Constraint: one verdict per (root, round), of a candidate that exists."""
     on = with_item(make_store)
-    verdict = Verdict(
-        root_id=ItemId(1),
-        round=1,
-        verifier_id=ItemId(2),
-        executor="judge",
-        principal="operator",
-        outcome=Outcome.REJECTED,
-        ref=SHA,
-        failed_checks=("unit", "lint"),
-        reproduction="run it",
-        at=BEGINNING,
-    )
+    verdict = new_verdict(Outcome.REJECTED)
     expect_refused(on.store, lambda txn: txn.verdict_insert(verdict))
     with on.store.write() as txn:
         txn.candidate_insert(new_candidate(on.item(1), 1))
@@ -239,6 +308,9 @@ PROMISES = (
     a_claim_ends_once,
     the_builders_are_the_root_and_its_repairs,
     evidence_is_unique_and_of_a_claim,
+    a_check_has_one_verdict_on_a_commit,
+    a_verdict_of_a_check_is_of_an_open_claim_and_of_now,
+    nothing_passes_on_which_a_check_failed,
     a_candidate_is_unique_and_guarded,
     a_verdict_is_unique_and_of_a_candidate,
     one_question_is_open,

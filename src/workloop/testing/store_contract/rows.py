@@ -9,7 +9,7 @@ from workloop.domain.campaign import Campaign, CampaignSettings
 from workloop.domain.clock import Instant
 from workloop.domain.contract import OutcomeKind
 from workloop.domain.errors import IntegrityFault
-from workloop.domain.evidence import Evidence, EvidenceKind, Origin
+from workloop.domain.evidence import CheckVerdict, Evidence, EvidenceKind, Origin
 from workloop.domain.happening import NewEvent, changes
 from workloop.domain.ids import CampaignId, Fence, ItemId
 from workloop.domain.item import TERMINAL, Item, Role, State, Verification
@@ -231,6 +231,28 @@ def new_evidence(item: Item, number: int, now: Instant) -> Evidence:
         grant=None,
         candidate_ref=None,
         sandbox="none",
+    )
+
+
+def new_receipt(item: Item, number: int, result: str) -> Evidence:
+    """Return what the host says of a check, under an item's present claim."""
+    claimed_piece = new_evidence(item, number, BEGINNING)
+    return replace(
+        claimed_piece, origin=Origin.RECEIPT, kind=EvidenceKind.CHECK, slot="suite", result=result, candidate_ref=SHA
+    )
+
+
+def new_check_verdict(receipt: Evidence, root_id: ItemId) -> CheckVerdict:
+    """Return what a receipt says of its check."""
+    return CheckVerdict(
+        root_id=root_id,
+        answers=0,
+        ref=receipt.candidate_ref or "",
+        check_id=receipt.slot or "",
+        result=receipt.result or "",
+        item_id=receipt.item_id,
+        fence=receipt.fence,
+        number=receipt.number,
     )
 
 

@@ -36,6 +36,26 @@ SELECT * FROM evidence WHERE item_id = ? ORDER BY fence, number;
 -- Keep a piece of evidence.
 INSERT INTO evidence VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
+-- name: check_verdicts_of
+-- List what the host has seen of a root's checks, by answers, commit and check.
+SELECT * FROM check_verdict WHERE root_id = ? ORDER BY answers, ref, check_id;
+
+-- name: check_verdict_keep
+-- Keep what a receipt says of a check, unless the check failed on the commit before; of an older answer, or of a claim
+-- that has ended, becomes null and is refused.
+INSERT INTO check_verdict VALUES (
+    ?1,
+    CASE WHEN ?2 = (
+        SELECT coalesce(max(number), 0) FROM question WHERE item_id = ?1 AND answered_at IS NOT NULL
+    ) THEN ?2 END,
+    ?3, ?4, ?5, ?6,
+    (SELECT fence FROM claim WHERE item_id = ?6 AND fence = ?7 AND ended_at IS NULL),
+    ?8
+)
+ON CONFLICT (root_id, answers, ref, check_id) DO UPDATE
+SET result = excluded.result, item_id = excluded.item_id, fence = excluded.fence, number = excluded.number
+WHERE result = 'passed' AND excluded.result <> 'passed';
+
 -- name: candidates_of
 -- List a root's candidates by round.
 SELECT * FROM candidate WHERE root_id = ? ORDER BY round;
