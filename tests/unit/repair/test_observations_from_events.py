@@ -194,3 +194,22 @@ def test_a_lead_without_either_stays_one(
     with pytest.raises(EvidenceRejected) as refused:
         admit(suggestion, reproducer, record)
     assert refused.value.code == code
+
+
+@pytest.mark.parametrize("result", [each for each in ToolResultClass if each not in (FAULT, ToolResultClass.TIMEOUT)])
+def test_a_call_that_did_not_come_to_the_tool_s_own_end_is_never_slow(result: ToolResultClass) -> None:
+    expected = [("slow_tool", 9_000)] if result is ToolResultClass.OK else []
+    slow = observations_from_events(Told().call(0).end(9_000, result).events, SLOW)
+    assert [(one.kind.value, one.measured) for one in slow if one.kind is ObservationKind.SLOW_TOOL] == expected
+
+
+def test_findings_come_in_the_same_order_whatever_order_they_were_made_in() -> None:
+    calls = [("mcp__z", "c-1"), ("mcp__a", "c-2"), ("mcp__m", "c-3")]
+    orders = [calls, calls[::-1]]
+    found: list[list[str]] = []
+    for order in orders:
+        told = Told()
+        for name, call_id in order:
+            told.call(0, call_id, name).end(0, FAULT, call_id, name)
+        found.append([one.subject for one in observations_from_events(told.events)])
+    assert found == [["mcp__a", "mcp__m", "mcp__z"]] * 2
