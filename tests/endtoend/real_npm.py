@@ -6,7 +6,7 @@ import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 import anyio
@@ -21,7 +21,6 @@ from workloop.runner.harness.qwen.launch import QwenConfig, QwenHarness
 from workloop.runner.process import StopLadder
 from workloop.runner.session import SessionLimits, StopRequest, run_session
 from workloop.testing.clocks import FakeClock
-from workloop.testing.model_server import ModelServer
 
 CHECKOUT = Path(__file__).parents[2]
 FOLDER = Path(os.environ.get("WORKLOOP_NPM_AGENTS", CHECKOUT / ".npm-agents")) / "node_modules"
@@ -31,6 +30,15 @@ PROMPT = '- do "it" 007  1.50 --now\n\nkey: `a b`'
 LADDER = StopLadder(interrupt_seconds=10, terminate_seconds=5)
 
 Options = Mapping[str, Any]
+
+
+class Model(Protocol):
+    """A scripted model that listens somewhere."""
+
+    @property
+    def url(self) -> str:
+        """Return where."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +141,7 @@ class Bench:
         """Return the work dir."""
         return self.folder / "work"
 
-    async def run(self, model: ModelServer, number: int = 0, **fields: Any) -> SessionReport:
+    async def run(self, model: Model, number: int = 0, **fields: Any) -> SessionReport:
         """Run one session to its end."""
         for name in ("work", "home", f"session-{number}"):
             (self.folder / name).mkdir(mode=0o700, exist_ok=True)

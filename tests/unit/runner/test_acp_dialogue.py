@@ -158,6 +158,26 @@ def test_earlier_session_is_gone_on_with_in_the_way_that_repeats_least(capabilit
     assert talk.end(None).resume_id == "old"
 
 
+@pytest.mark.parametrize("refused", [False, True])
+def test_past_that_is_repeated_after_the_session_is_there_is_no_news_either(*, refused: bool) -> None:
+    talk = Talk(resume_id="old")
+    talk.meet(loadSession=True)
+    talk.answer({"modes": {"currentModeId": "default", "availableModes": []}})
+    assert (talk.told[-1]["method"], talk.told[-1]["params"]["modeId"]) == ("session/set_mode", "default")
+    talk.say("said before")
+    talk.update("tool_call", toolCallId="1", title="write", kind="edit", status="completed")
+    if refused:
+        talk.fail(-32601, "no modes here")
+    else:
+        talk.answer({})
+    assert talk.told[-1]["method"] == "session/prompt"
+    talk.say("said now")
+    talk.answer({"stopReason": "end_turn"})
+    assert [type(event).__name__ for event in talk.events] == ["Started", "Text", "Finished"]
+    assert [event.text for event in talk.events if isinstance(event, Text)] == ["said now"]
+    assert talk.end(None).session_class is SessionClass.CLEAN
+
+
 def test_agent_that_cannot_go_on_with_a_session_says_so() -> None:
     talk = Talk(resume_id="old")
     talk.meet()

@@ -59,6 +59,7 @@ class Dialogue:
         self.agent: wire.Agent | None = None
         self.session_id = ""
         self.model = ""
+        self.mode = ""
         self.options: list[Fields] = []
         self.left_out: tuple[str, ...] = ()
         self.replaying = False
@@ -132,9 +133,9 @@ class Dialogue:
             raise DialogueError("gone", "the agent cannot go on with an earlier session")
 
     def opened(self, session: Fields) -> None:
-        """Take the session's name and options."""
-        self.replaying = False
+        """Take the session's name, its mode and its options."""
         self.session_id = session.text("sessionId") or self.session_id
+        self.mode = session.inner("modes").text("currentModeId")
         self.options = session.each("configOptions")
         self.model = self.option("model").text("currentValue")
         if not self.session_id:
@@ -154,10 +155,19 @@ class Dialogue:
                 return
 
     def ask_mode(self) -> bool:
-        """Ask for the mode that the operator chose, if there is one."""
-        if self.opening.mode:
-            self.ask(Step.MODE, "session/set_mode", wire.set_mode(self.session_id, self.opening.mode))
-        return bool(self.opening.mode)
+        """Ask for the mode that the operator chose, if there is one.
+
+        An agent that repeats the past may do so after it has said that the session is there, but before it answers
+        the next request: so it is asked for the mode that it is in.
+        """
+        wanted = self.opening.mode or (self.mode if self.replaying else "")
+        if wanted:
+            self.ask(Step.MODE, "session/set_mode", wire.set_mode(self.session_id, wanted))
+        return bool(wanted)
+
+    def dispensable(self, step: Step) -> bool:
+        """Tell whether an answer was awaited for its time alone."""
+        return step is Step.MODE and not self.opening.mode
 
     def ask_model(self) -> bool:
         """Ask for the model, where it is another than the agent's choice."""
@@ -172,6 +182,7 @@ class Dialogue:
         return True
 
     def ask_prompt(self) -> bool:
-        """Send the prompt."""
+        """Send the prompt; what the agent says from here on is new."""
+        self.replaying = False
         self.ask(Step.PROMPT, "session/prompt", wire.prompt(self.session_id, self.opening.prompt))
         return True

@@ -103,11 +103,11 @@ class AcpReader(LineReader):
         step = self.dialogue.step_of(message.values.get("id"))
         if step is None:
             return None
-        if "result" not in message.values:
+        if "result" not in message.values and not self.dialogue.dispensable(step):
             resuming = self.dialogue.opening.resume_id is not None
             self.verdict.broke(step, message.inner("error"), self.now(), resuming=resuming)
             return self.over("error")
-        result = message.values["result"]
+        result = message.values.get("result")
         try:
             ended = wire.read_ended(result) if step is Step.PROMPT else None
             self.dialogue.answered(step, result)
