@@ -242,6 +242,62 @@ def test_why_the_loop_has_stopped_or_was_killed(project: Project, journal: Sqlit
     assert project.ask("why", "--loop")["state"] == "running", "what cannot be known is not called dead"
 
 
+def test_a_killed_loop_is_told_as_gone_with_what_it_left_wherever_one_asks(
+    project: Project, journal: SqliteJournal
+) -> None:
+    """What it was about to do when it died is history, not what a loop does now."""
+    began = Decision(subject=LOOP, verb=Verb.START, code="start", message="app gets a session", wakes_at=at(600))
+    run = journal.run_begin(pid=2**22 + 1, host=os.uname().nodename, version="1", at=at(0))
+    journal.decide([began, replace(began, subject=TARGET, item="key-1")], at(30))
+    journal.gates_put([GATE])
+    journal.target_put(TargetRow(name="app"))
+    put(journal, "s-open", ended_at=None, session_class=None, item_key="key-1", target="app", run=run, began_at=at(31))
+    for words in (("--loop",), ("--target", "app")):
+        told = project.ask("why", *words)
+        assert (told["state"], told["wakes_at"]) == ("killed", None)
+        first = told["reasons"][0]
+        assert first["code"] == "KILLED"
+        assert first["message"].startswith("no loop runs: ")
+        assert to_text(at(31)) in first["message"], "since when"
+        assert "it left open: s-open of key-1" in first["message"]
+        assert first["unblock"] == "workloop run takes up what it left"
+    told = project.ask("why", "--loop")
+    assert "nothing tries it while no loop runs" in told["reasons"][1]["unblock"]
+    assert [row["state"] for row in told["targets"]] == ["killed"]
+    told = project.ask("why", "--target", "app")["reasons"][1]
+    assert (told["message"], told["unblock"]) == (
+        f"the last word of the loop, at {to_text(at(30))}: app gets a session",
+        "",
+    )
+    said = project.run("--no-json", "why", "key-1").out
+    assert "no loop runs: " in said
+    assert "was left open" in said
+    assert "left open" in project.run("--no-json", "sessions").out
+
+
+@pytest.mark.parametrize(
+    ("ended", "code", "unblock", "said"),
+    [
+        ("budget_spent", "budget_spent", "raise budget.day.tokens and start the loop again", ""),
+        ("limited", "limited", "allow another account", "; then workloop run"),
+        ("harness_stopped", "stopped", "log in, then answer", "; then workloop run"),
+    ],
+)
+def test_what_ended_a_run_is_what_there_is_to_do_about_it(
+    project: Project, journal: SqliteJournal, ended: str, code: str, unblock: str, said: str
+) -> None:
+    """To run again would only repeat it."""
+    number = journal.run_begin(pid=2**22 + 1, host=os.uname().nodename, version="1", at=at(0))
+    stop = Decision(subject=LOOP, verb=Verb.STOP, code=ended, message="nothing can go on")
+    journal.decide([stop, replace(stop, subject=TARGET, verb=Verb.SKIP, code=code, unblock=unblock)], at(5))
+    journal.target_put(TargetRow(name="app"))
+    journal.run_end(number, reason=ended, detail="nothing can go on", at=at(9))
+    assert project.ask("why", "--loop")["reasons"][0]["unblock"] == f"app: {unblock}{said}"
+    journal.decide([replace(stop, unblock="raise budget.run.cost_usd; start the loop again")], at(6))
+    first = project.ask("why", "--loop")["reasons"][0]["unblock"]
+    assert first.startswith("raise budget.run.cost_usd; start the loop again")
+
+
 def test_why_the_loop_is_halted_names_what_lifts_the_halt(project: Project, journal: SqliteJournal) -> None:
     number = journal.run_begin(pid=2**22 + 1, host=os.uname().nodename, version="1", at=at(0))
     journal.run_end(number, reason="halted", detail="it is halted: the disk", at=at(9))

@@ -20,6 +20,7 @@ def test_a_run_ends_with_exit_code_6_at_its_ceiling_and_says_which_and_its_knob(
     assert report["sessions"] == 2
     told = bench.ask("why", "--loop")
     assert "budget.run.cost_usd" in told["reasons"][0]["message"]
+    assert "a new run may use as much again; raise budget.run.cost_usd" in told["reasons"][0]["unblock"]
     assert bench.ask("cost")["total"]["cost_usd"] == 0.6
     assert loop.named("spend_unknown") == []
 

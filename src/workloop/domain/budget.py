@@ -178,6 +178,8 @@ class Shortfall:
     @property
     def unblock(self) -> str:
         """Say what would lift it."""
+        if self.limit.window is Window.RUN:
+            return f"start the loop again: a new run may use as much again; raise {self.limit.knob} for a longer one"
         raised = f"raise {self.limit.knob} in the settings file and start the loop again"
         return f"wait until it resets, or {raised}" if self.resets_at is not None else raised
 

@@ -18,12 +18,13 @@ from workloop.domain.journal import (
     rated,
 )
 from workloop.domain.rates import Ended, Rate, fleet, rates
+from workloop.service.loopends import ended_reason, over, reason, state_over, was
 from workloop.store.journal.port import JournalReading
 
 Answer = dict[str, Any]
 CANDIDATES_SHOWN = 5
 RATED_MOST = 5_000
-HALTED = "halted"
+UNSEEN = "not looked at"
 
 
 def text_or_none(at: Instant | None) -> str | None:
@@ -31,10 +32,12 @@ def text_or_none(at: Instant | None) -> str | None:
     return None if at is None else to_text(at)
 
 
-def list_sessions(journal: JournalReading, *, target: str, item: str, limit: int) -> Answer:
-    """List the newest sessions, newest first, of one target or item where one is named."""
+def list_sessions(journal: JournalReading, *, target: str, item: str, limit: int, alive: bool | None = None) -> Answer:
+    """List the newest sessions, newest first, of one target or item where one is named; none runs without a loop."""
     rows = journal.sessions(target=target, item_key=item, limit=limit + 1)
-    return {"sessions": [session_row(row) for row in rows[:limit]], "more": len(rows) > limit}
+    runs = journal.runs(1)
+    gone = bool(runs) and over(runs[0], alive=alive)
+    return {"sessions": [session_row(row) for row in rows[:limit]], "more": len(rows) > limit, "loop_gone": gone}
 
 
 def session_row(row: SessionRow) -> Answer:
@@ -126,17 +129,17 @@ def why_loop(journal: JournalReading, now: Instant, *, alive: bool | None) -> An
     runs, last = journal.runs(1), journal.decision_last(LOOP)
     run = runs[0] if runs else None
     state = state_of(run, last, alive=alive)
-    reasons = [ended_reason(run)] if run is not None and (run.ended_at is not None or alive is False) else []
+    live = run is not None and not over(run, alive=alive)
+    reasons = [ended_reason(journal, run)] if run is not None and not live else []
     reasons += [decision_reason(last)] if last is not None and not reasons else []
-    reasons += [gate_reason(gate, now) for gate in journal.gates() if gate.state is not GateState.OPEN]
-    live = not reasons or state not in ("stopped", "killed", "never run")
+    reasons += [gate_reason(gate, now, live=live) for gate in journal.gates() if gate.state is not GateState.OPEN]
     return {
         "loop": run_row(run) if run is not None else None,
         "state": state,
         "reasons": reasons,
         "wakes_at": text_or_none(last.decision.wakes_at) if last is not None and live else None,
         "decision": decision_row(last) if last is not None else None,
-        "targets": [target_line(journal, target) for target in journal.targets()],
+        "targets": [target_line(journal, target, "" if live or run is None else state) for target in journal.targets()],
     }
 
 
@@ -144,27 +147,9 @@ def state_of(run: RunRow | None, last: DecisionRow | None, *, alive: bool | None
     """Say in a word or two what the loop does."""
     if run is None:
         return "never run"
-    if run.ended_at is not None:
-        return "stopped"
-    if alive is False:
-        return "killed"
+    if over(run, alive=alive):
+        return state_over(run)
     return last.decision.verb.value if last is not None and last.last_at >= run.began_at else "running"
-
-
-def reason(code: str, message: str, unblock: str) -> dict[str, str]:
-    """Write one reason, as for items."""
-    return {"code": code, "message": message, "unblock": unblock}
-
-
-def ended_reason(run: RunRow | None) -> dict[str, str]:
-    """Say why the last run is over."""
-    assert run is not None
-    if run.ended_at is None:
-        told = f"run {run.number} began at {to_text(run.began_at)} and its process {run.pid} is gone"
-        return reason("KILLED", told, "workloop run takes up what it left")
-    words = f"run {run.number} ended at {to_text(run.ended_at)}: {run.reason.replace('_', ' ')}"
-    unblock = "workloop resume --halted, then workloop run" if run.reason == HALTED else "workloop run"
-    return reason(run.reason.upper(), words + (f"; {run.detail}" if run.detail else ""), unblock)
 
 
 def decision_reason(row: DecisionRow) -> dict[str, str]:
@@ -173,20 +158,25 @@ def decision_reason(row: DecisionRow) -> dict[str, str]:
     return reason(decision.code, decision.message or decision.code.replace("_", " "), decision.unblock)
 
 
-def gate_reason(gate: Gate, now: Instant) -> dict[str, str]:
-    """Say what keeps an account's sessions from starting, and what would open it."""
+def gate_reason(gate: Gate, now: Instant, *, live: bool) -> dict[str, str]:
+    """Say what keeps an account's sessions from starting, and what would open it; without a loop nothing is tried."""
     cause = gate.cause.value if gate.cause is not None else "unknown"
     found = passage(gate, now)
     match gate.state:
         case GateState.STOPPED:
             return reason(f"STOPPED_{cause.upper()}", f"{gate.key} is stopped: {gate.detail or cause}", gate.remedy)
         case GateState.PROBING:
+            if not live:
+                return reason(
+                    "PROBING", f"{gate.key} was being probed when the loop ended", "the next run tries it again"
+                )
             return reason("PROBING", f"{gate.key} is being probed", "wait for the probe's end")
         case _:
             due = "now" if found.entry is Entry.PROBE else text_or_none(found.at) or "later"
             until = f" until {to_text(gate.until)} ({gate.source})" if gate.until is not None else ""
             told = f"{gate.key} is closed by {cause}{until}; probed {gate.probes} times; {gate.detail}".rstrip("; ")
-            return reason(f"CLOSED_{cause.upper()}", told, f"it is tried again {due}")
+            then = "it is tried again" if live else "nothing tries it while no loop runs; it would be tried"
+            return reason(f"CLOSED_{cause.upper()}", told, f"{then} {due}")
 
 
 def run_row(run: RunRow) -> Answer:
@@ -221,34 +211,38 @@ def decision_row(row: DecisionRow) -> Answer:
     }
 
 
-def target_line(journal: JournalReading, target: TargetRow) -> Answer:
-    """Describe in one line where a target stands."""
+def target_line(journal: JournalReading, target: TargetRow, ended: str) -> Answer:
+    """Describe in one line where a target stands, or stood when the loop ended."""
     last = journal.decision_last(Subject(kind=SubjectKind.TARGET, name=target.name))
     return {
         "target": target.name,
-        "state": "paused" if target.paused else (last.decision.verb.value if last is not None else "not looked at"),
+        "state": "paused" if target.paused else ended or (last.decision.verb.value if last is not None else UNSEEN),
         "code": last.decision.code if last is not None else "",
         "message": target.pause_reason if target.paused else (last.decision.message if last is not None else ""),
     }
 
 
-def why_target(journal: JournalReading, name: str) -> Answer:
+def why_target(journal: JournalReading, name: str, *, alive: bool | None = None) -> Answer:
     """Tell why a target gets no session now, or which it got, and what one change would alter that."""
+    runs = journal.runs(1)
+    ended = runs[0] if runs and over(runs[0], alive=alive) else None
     target = next((row for row in journal.targets() if row.name == name), None)
     last = journal.decision_last(Subject(kind=SubjectKind.TARGET, name=name))
     if target is None and last is None:
         known = ", ".join(row.name for row in journal.targets()) or "none yet"
         raise NotFound("TARGET_NOT_FOUND", f"the loop knows no target {name!r}", hint=f"targets: {known}")
     reasons = [] if last is None else [decision_reason(last)]
-    row = target or TargetRow(name=name)
+    if ended is not None:
+        reasons = [ended_reason(journal, ended), *(was(given, last.last_at) for given in reasons if last is not None)]
+    row, said = target or TargetRow(name=name), state_over(ended) if ended is not None else ""
     if row.paused and not any(row.pause_reason in given["message"] for given in reasons):
         until = f" until {to_text(row.paused_until)}" if row.paused_until is not None else ""
         reasons.insert(0, reason("PAUSED", f"paused{until}: {row.pause_reason}", "workloop resume"))
     return {
         "target": name,
-        "state": "paused" if row.paused else (last.decision.verb.value if last is not None else "not looked at"),
+        "state": "paused" if row.paused else said or (last.decision.verb.value if last is not None else UNSEEN),
         "reasons": reasons,
-        "wakes_at": text_or_none(last.decision.wakes_at) if last is not None else None,
+        "wakes_at": text_or_none(last.decision.wakes_at) if last is not None and ended is None else None,
         "fruitless": row.pace.fruitless,
         "not_before": text_or_none(row.pace.not_before),
         "served_at": text_or_none(row.served_at),
@@ -256,11 +250,15 @@ def why_target(journal: JournalReading, name: str) -> Answer:
     }
 
 
-def about_item(journal: JournalReading, key: str, *, target: str = "", waits: bool = True) -> Answer | None:
+def about_item(
+    journal: JournalReading, key: str, *, target: str = "", waits: bool = True, alive: bool | None = None
+) -> Answer | None:
     """Return the loop's last word about an item: why it waits, if it does, or the last that started something for it.
 
-    A decision of its own says why it waits, so it is over when the item does not wait any more.
+    A decision of its own says why it waits, so it is over when the item does not wait any more. `gone` says that no
+    loop runs, where that is known.
     """
+    runs = journal.runs(1)
     own = journal.decision_last(Subject(kind=SubjectKind.ITEM, name=key, target=target)) if waits else None
     started = journal.decisions_on_item(key, 1)
     found = max((row for row in (own, *started) if row is not None), key=lambda row: row.last_at, default=None)
@@ -270,4 +268,5 @@ def about_item(journal: JournalReading, key: str, *, target: str = "", waits: bo
     return {
         "decision": decision_row(found) if found is not None else None,
         "session": session_row(sessions[0]) if sessions else None,
+        "gone": ended_reason(journal, runs[0])["message"] if runs and over(runs[0], alive=alive) else None,
     }

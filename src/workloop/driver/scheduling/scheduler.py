@@ -112,17 +112,22 @@ def passed_over(target: TargetView, seen: Snapshot) -> str:
     return "; ".join((*target.resting, *map(told, shut)))
 
 
+ANEW: Final = "start the loop again: a new run begins anew"
+
+
 def closure(seen: Snapshot) -> Reason | None:
     """Return what keeps the whole loop from any further session."""
     if seen.asked_to_end:
         return loop_reason(Code.ENDING, seen.asked_to_end, "start it again")
     if seen.ends_at is not None and seen.ends_at <= seen.now:
-        return loop_reason(Code.TIME_SPENT, f"the run was to end at {to_text(seen.ends_at)}", "give it more time")
+        said = f"the run was to end at {to_text(seen.ends_at)}"
+        return loop_reason(Code.TIME_SPENT, said, f"{ANEW}; raise loop.run_seconds_max for a longer one")
     if seen.spent is not None:
         said = seen.spent
         return Reason(about="", code=Code.BUDGET_SPENT, sentence=said.sentence, unblock=said.unblock, until=said.until)
     if seen.sessions_left is not None and seen.sessions_left <= 0:
-        return loop_reason(Code.SESSIONS_SPENT, "all sessions of this run are spent", "raise the number of sessions")
+        more = f"{ANEW}; raise --sessions or loop.max_iterations for a longer one"
+        return loop_reason(Code.SESSIONS_SPENT, "all sessions of this run are spent", more)
     if seen.live >= seen.sessions_max:
         said = f"all {seen.sessions_max} sessions of the loop are under way"
         return loop_reason(Code.LOOP_FULL, said, "raise sessions_max, or wait for one to end")

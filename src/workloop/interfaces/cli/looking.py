@@ -48,6 +48,12 @@ def journal_of(invocation: Invocation) -> "Generator[JournalReading]":
         journal.close()
 
 
+def loop_alive(journal: "JournalReading") -> bool | None:
+    """Tell whether the last loop of a journal still runs; None when that cannot be known from here."""
+    runs = journal.runs(1)
+    return is_alive(runs[0] if runs else None)
+
+
 def is_alive(run: "RunRow | None") -> bool | None:
     """Tell whether the process of a run is there; None when that cannot be known from here."""
     if run is None or run.ended_at is not None:

@@ -3,6 +3,7 @@
 from workloop.domain.session import printable
 from workloop.interfaces.cli import check_tables, costtables
 from workloop.interfaces.cli.layout import Facts, columns, one_line, pairs, short
+from workloop.interfaces.cli.runtime_tables import RUNTIME_WRITERS
 
 WORDS_SHOWN = 200
 
@@ -76,11 +77,13 @@ def looped(facts: Facts) -> list[str]:
     lines = why(facts)
     if loop.get("unknown"):
         lines.append(f"what the loop did about it cannot be read: {one_line(loop['unknown'])}")
+    if loop.get("gone"):
+        lines.append(one_line(loop["gone"]))
     if loop.get("decision"):
         lines.append(f"loop: {decided(loop['decision'])}")
         lines += again(loop["decision"])
     if loop.get("session"):
-        lines += session_lines(loop["session"])
+        lines += session_lines(loop["session"], gone=bool(loop.get("gone")))
     return lines
 
 
@@ -97,9 +100,10 @@ def again(facts: Facts) -> list[str]:
     return lines + ([f"  again: {facts['wakes_at']}"] if facts["verb"] == "wait" and facts["wakes_at"] else [])
 
 
-def session_lines(facts: Facts) -> list[str]:
-    """Write in short how a session went."""
-    end = f"ended as {facts['class'] or 'unknown'}" if facts["ended_at"] else "runs"
+def session_lines(facts: Facts, *, gone: bool) -> list[str]:
+    """Write in short how a session went; without its loop none runs."""
+    going = "was left open" if gone else "runs"
+    end = f"ended as {facts['class'] or 'unknown'}" if facts["ended_at"] else going
     lines = [f"session {facts['session']} on {facts['harness']} began {facts['began_at']}, {end}"]
     lines += [f"  {name}: {one_line(facts[name])}" for name in ("detail", "last_words") if facts.get(name)]
     return lines
@@ -122,7 +126,8 @@ def sessions(facts: Facts) -> list[str]:
     """Write a list of sessions."""
     if not facts["sessions"]:
         return ["no sessions"]
-    rows = [{**row, "class": row["class"] or "runs", "words": said(row)} for row in facts["sessions"]]
+    going = "left open" if facts["loop_gone"] else "runs"
+    rows = [{**row, "class": row["class"] or going, "words": said(row)} for row in facts["sessions"]]
     cells = (
         "session",
         "began_at",
@@ -331,4 +336,5 @@ WRITERS = {
     "add_items": added,
     "init": init,
     "doctor": doctor,
+    **RUNTIME_WRITERS,
 }

@@ -2,7 +2,7 @@
 
 from workloop.interfaces.cli import exits, render
 from workloop.interfaces.cli.invocation import Invocation
-from workloop.interfaces.cli.looking import LIMIT_MOST, LIMIT_USUAL, TARGET, journal_of, limit_option
+from workloop.interfaces.cli.looking import LIMIT_MOST, LIMIT_USUAL, TARGET, journal_of, limit_option, loop_alive
 from workloop.interfaces.cli.spelling import Given, Option, Place, values_of
 from workloop.service.arguments import Shape
 
@@ -27,6 +27,6 @@ def run(invocation: Invocation, given: Given) -> int:
     item, target = reader.text("item"), reader.text("target")
     limit = reader.whole("limit", default=LIMIT_USUAL, lowest=1, highest=LIMIT_MOST)
     with journal_of(invocation) as journal:
-        facts = list_sessions(journal, target=target, item=item, limit=limit)
+        facts = list_sessions(journal, target=target, item=item, limit=limit, alive=loop_alive(journal))
     render.answer(invocation, "sessions", facts)
     return exits.OK

@@ -6,7 +6,7 @@ from typing import Any
 from workloop.domain.errors import BadRequest, Fault, NotFound
 from workloop.interfaces.cli import acting, exits, render
 from workloop.interfaces.cli.invocation import Invocation
-from workloop.interfaces.cli.looking import is_alive, is_remote, journal_of
+from workloop.interfaces.cli.looking import is_remote, journal_of, loop_alive
 from workloop.interfaces.cli.spelling import Given, Option, Place, values_of
 from workloop.interfaces.cli.verbs import VERBS, verb_options
 from workloop.service.arguments import Shape
@@ -49,10 +49,10 @@ def loop_facts(invocation: Invocation, target: str) -> dict[str, Any]:
     from workloop.store.system import SystemClock
 
     with journal_of(invocation) as journal:
+        alive = loop_alive(journal)
         if target:
-            return why_target(journal, target)
-        runs = journal.runs(1)
-        return why_loop(journal, SystemClock().now(), alive=is_alive(runs[0] if runs else None))
+            return why_target(journal, target, alive=alive)
+        return why_loop(journal, SystemClock().now(), alive=alive)
 
 
 def item_facts(invocation: Invocation, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,7 +65,9 @@ def item_facts(invocation: Invocation, facts: Mapping[str, Any]) -> dict[str, An
         with journal_of(invocation) as journal:
             to_land = any(reason["code"] == "TO_LAND" for reason in facts["reasons"])
             waits = to_land or facts["state"] != "succeeded"
-            found = about_item(journal, str(facts["key"]), target=target_of(invocation), waits=waits)
+            found = about_item(
+                journal, str(facts["key"]), target=target_of(invocation), waits=waits, alive=loop_alive(journal)
+            )
     except NotFound:
         return {}
     except Fault as broken:
