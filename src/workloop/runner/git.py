@@ -17,7 +17,10 @@ IDENTITY_NAME = "Workloop"
 IDENTITY_EMAIL = "workloop@localhost"
 ERROR_CHARACTERS_MAX = 4_000
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
-TIMEOUT_SECONDS = 120.0
+ANSWER_SECONDS = 120.0
+# What goes over every file of a tree takes as long as the tree is big and the disk is slow; the rest answers or hangs.
+TREE_SECONDS = 3600.0
+OVER_TREES = frozenset({"add", "checkout", "diff", "merge", "read-tree", "reset", "rm", "stash", "status", "worktree"})
 LOOK_SECONDS = 0.1
 INHERITED = ("PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "TMPDIR")
 # A session can write the repository's own configuration, so what it could make the host run is off here.
@@ -49,12 +52,15 @@ class RefMovedError(GitError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitCall:
-    """The settings of one run: accepted exit codes, extra environment, input and bounds."""
+    """The settings of one run: accepted exit codes, extra environment, input and bounds.
+
+    Without a time of its own a call has two minutes, and one that goes over a whole tree an hour.
+    """
 
     accept: tuple[int, ...] = (0,)
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     stdin: bytes = b""
-    timeout_seconds: float = TIMEOUT_SECONDS
+    timeout_seconds: float | None = None
     output_bytes_max: int = OUTPUT_BYTES_MAX
 
 
@@ -86,7 +92,7 @@ def git(cwd: Path, *arguments: str, call: GitCall = PLAIN) -> GitOutput:
     configured = [part for setting in HOST_CONFIG for part in ("-c", setting)]
     argv = ["git", *configured, "-C", str(cwd), *arguments]
     with _scratch() as out, _scratch() as err:
-        exit_code = _run(argv, call, (out, err))
+        exit_code = _run(argv, call, seconds_for(arguments[0], call), (out, err))
         error = _tail(err)
         raw = _bounded(out, call, arguments)
     if exit_code not in call.accept:
@@ -99,6 +105,13 @@ def git(cwd: Path, *arguments: str, call: GitCall = PLAIN) -> GitOutput:
             arguments=list(arguments[:20]),
         )
     return GitOutput(exit_code, raw, error)
+
+
+def seconds_for(verb: str, call: GitCall) -> float:
+    """Return how long a call may take."""
+    if call.timeout_seconds is not None:
+        return call.timeout_seconds
+    return TREE_SECONDS if verb in OVER_TREES else ANSWER_SECONDS
 
 
 def git_environment(extra: Mapping[str, str]) -> dict[str, str]:
@@ -131,14 +144,14 @@ def printables(paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(printable(path) for path in paths))
 
 
-def _run(argv: list[str], call: GitCall, streams: tuple[IO[bytes], IO[bytes]]) -> int:
+def _run(argv: list[str], call: GitCall, seconds: float, streams: tuple[IO[bytes], IO[bytes]]) -> int:
     out, err = streams
     with _scratch() as given:
         given.write(call.stdin)
         given.seek(0)
         process = _start(argv, call, (given, out, err))
     try:
-        _wait(process.pid, call, streams)
+        _wait(process.pid, call, seconds, streams)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -158,15 +171,15 @@ def _start(
         raise GitError("GIT_MISSING", "git is not installed", hint="install git 2.38 or newer") from missing
 
 
-def _wait(pid: int, call: GitCall, streams: tuple[IO[bytes], IO[bytes]]) -> None:
+def _wait(pid: int, call: GitCall, seconds: float, streams: tuple[IO[bytes], IO[bytes]]) -> None:
     """Return at the end, or when it has printed too much; raises GitError when it takes too long."""
-    deadline = time.monotonic() + call.timeout_seconds
+    deadline = time.monotonic() + seconds
     with watched(pid) as ends_within:
         while not ends_within(min(LOOK_SECONDS, max(0.0, deadline - time.monotonic()))):
             if time.monotonic() >= deadline:
                 raise GitError(
                     "GIT_TIMEOUT",
-                    f"git took longer than {call.timeout_seconds:g} seconds",
+                    f"git took longer than {seconds:g} seconds",
                     hint="another process may hold the repository; try again",
                     retryable=True,
                 )
