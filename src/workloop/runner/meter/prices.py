@@ -1,9 +1,11 @@
 """What tokens cost: as the operator says, else as listed, else as the provider's dearest; never nothing."""
 
+import gc
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import ROUND_CEILING, Decimal
+from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from workloop.domain.clock import EPOCH, Instant
@@ -94,7 +96,7 @@ class ListedPrices:
 
     def warm(self) -> None:
         """Load the list, which takes half a second."""
-        listed_price("openai", "", Counted(), Instant(0))
+        loaded()
 
     def provider(self, url: str, usual: str) -> str:
         """Return the list's name of the provider behind a URL, or the usual one for a URL it does not know."""
@@ -129,6 +131,14 @@ class ListedPrices:
         if counted.tokens.total and not cost:
             return None
         return Price(cost_micros=whole_micros(cost), priced_as=entry[1].id)
+
+
+@cache
+def loaded() -> None:
+    """Load the list, and let no collection of garbage look through its objects again while tokens wait."""
+    listed_price("openai", "", Counted(), Instant(0))
+    gc.collect()
+    gc.freeze()
 
 
 def listed_price(provider: str, model: str, counted: Counted, at: Instant) -> Price | None:
