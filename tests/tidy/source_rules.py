@@ -51,6 +51,8 @@ WIDE_HANDLERS: Mapping[str, str] = {
     "workloop/driver/attempt/handling.py": "the top of an attempt: tells it, gives the item back and counts it",
     "workloop/driver/attempt/hostcheck.py": "gives the claim back, then raises again",
     "workloop/runner/workspace.py": "takes back a half-made worktree, then raises again",
+    "workloop/repair/loading.py": "the caller of a driver's file that is not ours: refuses it with what it raised",
+    "workloop/repair/supervisor/bench.py": "the top of a bench run: writes down why it ended, in its ledger",
     "workloop/store/sqlite/creation.py": "rolls back, then raises again",
     "workloop/store/sqlite/pool.py": "rolls back, then raises again",
 }

@@ -1,5 +1,6 @@
 """How runtimes reach the disk and leave it: whole or not at all, durable, and not to be written to afterwards."""
 
+import ctypes
 import hashlib
 import os
 import shutil
@@ -27,31 +28,32 @@ def private_folder(path: Path) -> Path:
     return path
 
 
-def write_new(path: Path, data: bytes, mode: int) -> None:
-    """Write a file that is not there yet, durably, with its final mode."""
+def write_new(path: Path, data: bytes, mode: int, *, durably: bool = True) -> None:
+    """Write a file that is not there yet with its final mode."""
     handle = os.open(path, _NEW, 0o600)
     try:
         left = memoryview(data)
         while left:
             left = left[os.write(handle, left) :]
         os.fchmod(handle, mode)
-        os.fsync(handle)
+        if durably:
+            os.fsync(handle)
     finally:
         os.close(handle)
 
 
 def write_tree(root: Path, contents: Iterable[Content]) -> tuple[Entry, ...]:
-    """Write files below a folder, then take the right to write from all folders; returns what was written."""
+    """Write files below a folder, take the right to write from all folders, and see it through to the disk."""
     root.mkdir(mode=0o700)
     entries: list[Entry] = []
     for blob, data in contents:
         file = root / blob.path
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_new(file, data, blob.mode)
+        write_new(file, data, blob.mode, durably=False)
         entries.append(Entry(path=blob.path, mode=blob.mode, size=len(data), sha256=hashlib.sha256(data).hexdigest()))
     for folder, _, _ in os.walk(root, topdown=False):
         Path(folder).chmod(FOLDER_MODE)
-        sync_folder(Path(folder))
+    sync_all(root)
     return tuple(entries)
 
 
@@ -69,6 +71,20 @@ def sync_folder(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_all(path: Path) -> None:
+    """Make everything on the disk of a folder durable at once, which costs less than doing so file by file."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+        if syncfs is None:
+            os.sync()
+        elif syncfs(handle) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), str(path))
     finally:
         os.close(handle)
 

@@ -155,6 +155,8 @@ class DriverHost:
         elapsed = self.monotonic() - started
         if not call.done:
             return Answer(ending=ending or Ending.TIMED_OUT, gone=False, duration_ms=elapsed)
+        if ending is None and heed_signals and self.signals.first is not None:
+            ending = Ending.SIGNALLED  # it came while the call ended, and that is as good as before
         ended = ending or (Ending.RAISED if call.error else Ending.RETURNED)
         return Answer(ending=ended, value=call.value, error=call.error, returned=not call.error, duration_ms=elapsed)
 
