@@ -11,6 +11,7 @@ from workloop.runner.harness.claude.launch import ClaudeConfig, ClaudeHarness
 from workloop.runner.harness.codex.launch import CodexConfig, CodexHarness
 from workloop.runner.harness.command import CommandConfig, CommandHarness
 from workloop.runner.harness.needs import Needs, program_places, seen_from_outside
+from workloop.runner.harness.opencode.launch import OpencodeConfig, OpencodeHarness
 from workloop.runner.quarters import there
 from workloop.runner.sandbox.rooms import Rooms
 
@@ -89,6 +90,21 @@ def test_claude_gets_its_login_its_settings_and_of_its_account_a_copy_without_th
     assert needs.writable == (inside / ".claude" / ".credentials.json",)
     assert inside / ".claude" / "settings.json" in needs.readable
     assert json.loads(needs.copies[".claude.json"]) == {"primaryApiKey": "key"}
+
+
+def test_opencode_gets_its_settings_in_a_folder_where_it_can_write_a_file_beside_them(
+    tmp_path: Path, inside: Path
+) -> None:
+    settings = inside / ".config" / "opencode"
+    (settings / "agent").mkdir(parents=True)
+    (settings / "opencode.json").write_text("{}")
+    needs = OpencodeHarness(OpencodeConfig(binary="/bin/sh")).needs({"HOME": str(inside), "PATH": "/bin"})
+    assert [place for place in needs.readable if inside in place.parents] == [
+        settings / "agent",
+        settings / "opencode.json",
+    ]
+    bare = OpencodeHarness(OpencodeConfig(binary="/bin/sh", home_dir=tmp_path / "own")).needs({"PATH": "/bin"})
+    assert not [place for place in bare.readable if tmp_path in place.parents]
 
 
 def test_a_home_of_the_agents_own_is_where_its_login_is_looked_for(tmp_path: Path, inside: Path) -> None:

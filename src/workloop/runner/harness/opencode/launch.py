@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -11,7 +11,7 @@ from workloop.runner.harness.cli import CliConfig, CliHarness
 from workloop.runner.harness.files import loop_environment, write_private
 from workloop.runner.harness.mcpjson import SERVER_NAME, joined_servers, operator_servers
 from workloop.runner.harness.metering import KEY_VARIABLE, kept
-from workloop.runner.harness.needs import OwnFiles
+from workloop.runner.harness.needs import Needs, OwnFiles
 from workloop.runner.harness.opencode.stream import OpencodeReader
 from workloop.runner.harness.port import Capabilities, Launch, LaunchRequest
 from workloop.runner.harness.starting import XDG_FOLDERS, find_program, own_home, reading
@@ -47,9 +47,10 @@ WORKER_PERMISSIONS: Mapping[str, str] = MappingProxyType(
 )
 
 
+SETTINGS = ".config/opencode"
 FILES = OwnFiles(
     logins=(".local/share/opencode/auth.json",),
-    settings=(".config/opencode",),
+    settings=(SETTINGS,),
     state=(".local/share/opencode", ".local/state/opencode", ".cache/opencode"),
     moved=XDG_FOLDERS,
 )
@@ -81,6 +82,14 @@ class OpencodeHarness(CliHarness[OpencodeConfig]):
         observes_claims=True,
         final_text=True,
     )
+
+    def needs(self, environment: Mapping[str, str]) -> Needs:
+        """Return the usual, but for the folder of its settings what lies in it: it must write a file beside that."""
+        needs = super().needs(environment)
+        moved = {} if self.config.home_dir else {**environment, **self.config.environment}
+        folder = self.files.place(SETTINGS, needs.home, moved)
+        others = (place for place in needs.readable if place != folder)
+        return replace(needs, readable=(*others, *(sorted(folder.iterdir()) if folder.is_dir() else ())))
 
     def launch(self, request: LaunchRequest) -> Launch:
         """Write the session's private configuration and build the command line.
