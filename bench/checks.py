@@ -1,9 +1,15 @@
-"""What the host adds to a check: a clean checkout, places of its own, walls, and seeing that all of it has ended."""
+"""What the host adds to a check: a clean checkout, places of its own, walls, and seeing that all of it has ended.
+
+One value is one whole round of one check on one commit, from the question to the receipt, less the same command in the
+same turn in a checkout that is there. A guard that passes is looked at on the candidate only, so a round has one run:
+nothing is shared among several checks, and no second side is in it. Each round has a name of its own, as the loop's.
+"""
 
 import os
 import subprocess
 import tempfile
 import time
+import uuid
 from pathlib import Path
 
 from bench.result import Result
@@ -30,11 +36,11 @@ def measure(quick: bool) -> list[Result]:
         base, candidate = shop.head, shop.commit({"file1.txt": "other\n"})
         walls = find_enclosure("auto", Network.OPEN)
         bare, walled, guarded = [], [], []
-        for number in range(10 if quick else 40):
+        for _ in range(10 if quick else 20):
             ready = plain(shop)
-            bare.append(checked(repository, base, candidate, f"bare-{number}", BARE) - ready)
-            walled.append(checked(repository, base, candidate, f"walled-{number}", walls) - ready)
-            guarded.append(checked(repository, base, candidate, f"tests-{number}", walls, ("tests",)) - ready)
+            bare.append(checked(repository, base, candidate, BARE) - ready)
+            walled.append(checked(repository, base, candidate, walls) - ready)
+            guarded.append(checked(repository, base, candidate, walls, ("tests",)) - ready)
     return [
         Result(name="check, above its command", values=tuple(bare), unit="ms", limit=ADDED_MS_MAX),
         Result(name=f"check in {walls.name}, above its command", values=tuple(walled), unit="ms", limit=ADDED_MS_MAX),
@@ -50,12 +56,12 @@ def plain(shop: ScratchRepository) -> float:
 
 
 def checked(
-    repository: Repository, base: str, candidate: str, run: str, walls: Enclosure, protected: tuple[str, ...] = ()
+    repository: Repository, base: str, candidate: str, walls: Enclosure, protected: tuple[str, ...] = ()
 ) -> float:
     """Run the command as a guard of a candidate; returns milliseconds."""
     check = Check(id="guard", kind=CheckKind.GUARDS, command=COMMAND, timeout_seconds=60)
     plan = CheckPlan(
-        run=run,
+        run=str(uuid.uuid4()),
         item_id="01bench",
         base_sha=base,
         candidate_sha=candidate,

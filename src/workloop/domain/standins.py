@@ -85,6 +85,11 @@ def stand_ins(
     return tuple(path for path in changed if path not in spared and _stands_in(path, known, hidden, roots))
 
 
+def loadable(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the paths that Python would load; of all others `stand_ins` says the same whatever the base has."""
+    return tuple(path for path in paths if _module(path))
+
+
 def runner_files(paths: Iterable[str], protected: Iterable[str]) -> tuple[str, ...]:
     """Return the paths that tell a test runner what to do, unless the contract lifts them."""
     found = matching_paths(paths, (*WHOLE, *SHARED))

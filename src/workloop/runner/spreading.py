@@ -12,7 +12,7 @@ def keep_apart(folder: Path) -> None:
     """Have the trees in a folder laid out away from each other; where that cannot be said, nothing is lost.
 
     ext4 puts a new tree where the one before was, and without a journal it searches for each new file past all that
-    was deleted there in the last seconds: a checkout after many others would take many times as long.
+    was deleted there in the last minutes: a checkout after many others would take many times as long.
     """
     if sys.platform != "linux":
         return

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workloop.domain.standins import named, runner_files, says_the_same, stand_ins
+from workloop.domain.standins import loadable, named, runner_files, says_the_same, stand_ins
 
 BASE = ("invoice.py", "tests/test_total.py", "checks/test_sum.py", "queue.py", "pkg/tests/test_a.py")
 
@@ -57,6 +57,14 @@ def test_a_file_that_would_be_loaded_in_the_place_of_another_is_found(path: str)
 def test_honest_work_may_bring_what_only_looks_like_it(path: str) -> None:
     """Decision: inside packages, as folders without a package file, and what stood there before."""
     assert stand_ins([path], BASE, ("tests/test_total.py", "checks"), ("sub",)) == ()
+
+
+@pytest.mark.parametrize("path", ["cmd/main.go", "types/README", "shop.pth", "site/index.html", "__pycache__/a.pyc"])
+def test_what_python_would_not_load_is_judged_without_a_look_at_the_base(path: str) -> None:
+    """Decision: so the paths of the base need not be read for a change that has nothing of the kind."""
+    patterns = ("tests/test_total.py", "checks", "types", "cmd")
+    assert loadable([path, "queue.py", "pkg/__init__.py"]) == ("queue.py", "pkg/__init__.py")
+    assert stand_ins([path], BASE, patterns) == stand_ins([path], (), patterns)
 
 
 def test_a_contract_may_leave_such_a_file_to_the_worker() -> None:

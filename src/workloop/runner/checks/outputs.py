@@ -9,6 +9,8 @@ from workloop.domain.clock import SECOND_US, Instant
 from workloop.runner.repository import Repository
 
 SUFFIX = ".log"
+MARK = "pruned"
+PAUSE_US = 600 * SECOND_US
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,18 @@ def keep_output(repository: Repository, written: Path, digest: str) -> Path:
     place = folder / (digest + SUFFIX)
     written.replace(place)
     return place
+
+
+def prune_when_due(repository: Repository, retention: OutputRetention, now: Instant) -> tuple[Path, ...]:
+    """Prune if nobody has for a while: to look at all that is kept would cost each round more than its checks."""
+    mark = repository.folder("check-outputs") / MARK
+    try:
+        if abs(now - mark.stat().st_mtime_ns // 1000) < PAUSE_US:
+            return ()
+    except FileNotFoundError:
+        mark.touch()
+    os.utime(mark, ns=(now * 1000, now * 1000))
+    return prune_outputs(repository, retention, now)
 
 
 def prune_outputs(repository: Repository, retention: OutputRetention, now: Instant) -> tuple[Path, ...]:

@@ -20,7 +20,7 @@ from workloop.domain.checks import (
 )
 from workloop.domain.errors import Conflict
 from workloop.runner.checks.memory import is_moody, remember_moody, remember_red, was_red
-from workloop.runner.checks.outputs import OutputRetention, keep_output, prune_outputs
+from workloop.runner.checks.outputs import OutputRetention, keep_output, prune_when_due
 from workloop.runner.checks.plan import CheckPlan, CheckReport
 from workloop.runner.checks.room import checkout_of, open_room, rooms, variables
 from workloop.runner.checks.tree import Changes, changes, check_out, violations
@@ -62,7 +62,7 @@ def run_checks(repository: Repository, plan: CheckPlan, *, stop: threading.Event
     if found:
         return CheckReport(results=(), violations=found)
     results = tuple(runner.receipt(number, check) for number, check in enumerate(plan.checks, 1))
-    prune_outputs(repository, OUTPUTS, plan.now)
+    prune_when_due(repository, OUTPUTS, plan.now)
     return CheckReport(results=results)
 
 

@@ -27,19 +27,23 @@ class Changes(NamedTuple):
 
 def violations(repository: Repository, plan: CheckPlan, changed: Mapping[str, bool]) -> tuple[str, ...]:
     """Return the paths for whose sake nothing of a candidate is run: protected ones it changed, and stand-ins."""
-    if not changed:
+    return () if plan.laid_over else printables(_refused(repository, plan, changed))
+
+
+def judging(repository: Repository, plan: CheckPlan, changed: Mapping[str, bool]) -> tuple[str, ...]:
+    """Return the changed paths that the base's take the place of; none where nothing is protected."""
+    if not named(plan.protected):
         return ()
-    by_name = matching_paths(changed, named(plan.protected))
-    folders = tuple(check.cwd for check in plan.checks)
-    hiding = stand_ins(changed, tree_paths(repository.path, plan.base_sha), plan.protected, folders)
-    return printables(tuple({*by_name, *hiding}))
+    laid = _refused(repository, plan, changed) if plan.laid_over else ()
+    runners = (path for path in runner_files(changed, plan.protected) if not _same(repository, plan, path))
+    return tuple(dict.fromkeys((*laid, *runners)))
 
 
 def changes(repository: Repository, plan: CheckPlan, changed: Mapping[str, bool]) -> Changes | None:
     """Return what a candidate brings, without what tells a test runner what to do; None where nothing is protected."""
     if not named(plan.protected) or plan.candidate_sha == plan.base_sha:
         return None
-    kept = {path for path in runner_files(changed, plan.protected) if not _same(repository, plan, path)}
+    kept = set(judging(repository, plan, changed))
     taken = {path: there for path, there in changed.items() if path not in kept}
     return Changes(
         gone=tuple(path for path, there in taken.items() if not there),
@@ -60,6 +64,15 @@ def check_out(repository: Repository, plan: CheckPlan, sha: str, path: Path, bri
     if plan.overlay_dir is not None:
         for source in files(plan.overlay_dir):
             _place(source, path, source.relative_to(plan.overlay_dir))
+
+
+def _refused(repository: Repository, plan: CheckPlan, changed: Mapping[str, bool]) -> tuple[str, ...]:
+    if not changed:
+        return ()
+    by_name = matching_paths(changed, named(plan.protected))
+    folders = tuple(check.cwd for check in plan.checks)
+    hiding = stand_ins(changed, tree_paths(repository.path, plan.base_sha), plan.protected, folders)
+    return tuple({*by_name, *hiding})
 
 
 def files(folder: Path) -> list[Path]:
