@@ -55,7 +55,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Build one command or group."""
         if not self.prefix and cmd_name in GROUPS:
-            return LazyGroup(self.surfaces, cmd_name, GROUPS[cmd_name], f"{cmd_name} ")
+            return group_of(cmd_name, self.surfaces)
         name = self.prefix + cmd_name
         return command(name, self.surfaces) if name in ORDER else None
 
@@ -64,6 +64,27 @@ class LazyGroup(click.Group):
         rows = [(name, GROUPS.get(name) or help_of(self.prefix + name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+
+def group_of(name: str, surfaces: Surfaces) -> LazyGroup:
+    """Build a group, which may be a command itself."""
+    if name not in ORDER:
+        return LazyGroup(surfaces, name, GROUPS[name], f"{name} ")
+    group, plan = LazyGroup(surfaces, name, help_of(name), f"{name} "), plan_of(name)
+    run = runner(plan, surfaces)
+
+    @click.pass_context
+    def unless_one_below(ctx: click.Context, **values: object) -> int | None:
+        """Run the group as a command where none of its own was named."""
+        if ctx.invoked_subcommand is None:
+            return run(**values)
+        every = (*plan.options, *GLOBALS)
+        ctx.obj = {**(ctx.obj or {}), **{option.name: text for option, text in chosen(every, values)}}
+        return None
+
+    group.params += parameters((*plan.options, *GLOBALS))
+    group.callback, group.invoke_without_command, group.no_args_is_help = unless_one_below, True, False
+    return group
 
 
 def top(surfaces: Surfaces) -> click.Group:

@@ -67,8 +67,9 @@ def take(words: list[str], known: dict[str, Option]) -> tuple[Option, str] | Non
 
 
 def command_of(words: list[str]) -> str | None:
-    """Take the command's name off the front."""
-    count = 2 if words and words[0] in GROUPS else 1
+    """Take the command's name off the front; a group may be a command itself."""
+    grouped = bool(words) and words[0] in GROUPS
+    count = 2 if grouped and (words[0] not in ORDER or " ".join(words[:2]) in ORDER) else 1
     name = " ".join(words[:count])
     del words[:count]
     return name if name in ORDER else None

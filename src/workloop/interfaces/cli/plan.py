@@ -26,6 +26,16 @@ OWN = {
     "verify": "judge a candidate on this host, or claim its verifier for a session",
     "check prove": "show that an item's checks can fail, before a session is spent on it",
     "bench gates": "let lying workers try the gates of this installation, and honest ones pass them",
+    "repair": "repair the harness itself from what its sessions showed, verified twice and on a ledger",
+    "repair remaining": "the campaign of what a run of the bench left, for a next run to take up",
+    "ledger verify": "whether a ledger says what was written, and which line is the first that does not",
+    "ledger show": "the records of a ledger in their order, as far as they can be believed",
+    "ledger report": "what a run of the bench came to, by its ledger: tasks, repairs, verdicts, money",
+    "runtime build": "build the runtime of a harness from one commit, and print its id",
+    "runtime list": "the runtimes on this host, and which one is in force",
+    "runtime show": "one runtime: its commit, its files, how tasks did under it",
+    "runtime verify": "read every file of the runtimes again; of a damaged one the first path is named",
+    "runtime rollback": "put the runtime before the present one into force, or an earlier one",
     "run": "keep agent sessions working through the campaign",
     "stop": "let a running loop end: after its sessions, or at once",
     "pause": "hand out nothing, or hold one target of the loop back",
@@ -42,6 +52,9 @@ GROUPS = {
     "check": "the checks of an item",
     "campaign": "the campaign's own settings",
     "lane": "the exclusive lanes of a claim",
+    "ledger": "what a run of the bench wrote down",
+    "repair": "runs of the repair bench",
+    "runtime": "builds of a harness that never change",
     "salvage": "unfinished work that was saved",
 }
 ORDER = (
@@ -50,6 +63,8 @@ ORDER = (
     "claim", "heartbeat", "attach", "complete", "verify", "retry", "defer", "release", "supersede", "promote", "answer",
     "cancel", "pause", "resume", "lane acquire", "lane record", "lane clean", "lane release", "campaign apply",
     "salvage list", "salvage show", "gc",
+    "repair", "repair remaining", "ledger verify", "ledger show", "ledger report",
+    "runtime build", "runtime list", "runtime show", "runtime verify", "runtime rollback",
     "check prove", "bench gates", "mcp", "completion", "demo",
 )  # fmt: skip
 
@@ -71,7 +86,7 @@ def plan_of(name: str) -> Plan:
     """Return what a command takes and runs."""
     if name not in OWN:
         return plan_of_verb(name)
-    module = looking(name) or steering(name) or working(name)
+    module = looking(name) or steering(name) or mending(name) or working(name)
     return Plan(module.options(), module.PLACES, module.run)
 
 
@@ -110,6 +125,34 @@ def steering(name: str) -> ModuleType | None:
             from workloop.interfaces.cli.commands import pause as module
         case "resume":
             from workloop.interfaces.cli.commands import resume as module
+        case _:
+            return None
+    return module
+
+
+def mending(name: str) -> ModuleType | None:
+    """Return the module of a command of the repair bench."""
+    match name:
+        case "repair":
+            from workloop.interfaces.cli.commands import repair as module
+        case "repair remaining":
+            from workloop.interfaces.cli.commands import repair_remaining as module
+        case "ledger verify":
+            from workloop.interfaces.cli.commands import ledger_verify as module
+        case "ledger show":
+            from workloop.interfaces.cli.commands import ledger_show as module
+        case "ledger report":
+            from workloop.interfaces.cli.commands import ledger_report as module
+        case "runtime build":
+            from workloop.interfaces.cli.commands import runtime_build as module
+        case "runtime list":
+            from workloop.interfaces.cli.commands import runtime_list as module
+        case "runtime show":
+            from workloop.interfaces.cli.commands import runtime_show as module
+        case "runtime verify":
+            from workloop.interfaces.cli.commands import runtime_verify as module
+        case "runtime rollback":
+            from workloop.interfaces.cli.commands import runtime_rollback as module
         case _:
             return None
     return module
