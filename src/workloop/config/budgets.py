@@ -57,7 +57,15 @@ def read_budgets(value: Json) -> Budgets:
         zone=read_zone(name, "budget.time_zone"),
     )
     reader.done()
+    refuse_idle(budgets)
     return budgets
+
+
+def refuse_idle(budgets: Budgets) -> None:
+    """Refuse a zone without days; a reckoning that nobody asks for is named by the doctor."""
+    if budgets.time_zone and all(limit.window is not Window.DAY for limit in budgets.budget.limits):
+        hint = 'give [budget.day], or per = "day" in a table of targets or harnesses'
+        raise bad("budget.time_zone", "does nothing without a ceiling on a day", hint=hint)
 
 
 def read_scope(reader: Reader, kind: ScopeKind) -> list[Limit]:
@@ -81,29 +89,36 @@ def read_limits(table: Reader, kind: ScopeKind, name: str) -> list[Limit]:
     if kind in NAMED:
         window = one_of(table, "per", Window, table.text("per", default=window))
     ceilings = read_ceilings(table)
+    if "per" in table.values and not ceilings:
+        raise bad(
+            table.at("per"), "does nothing without a ceiling beside it", hint=f"set {table.at('cost_usd')} or such"
+        )
     return [Limit(kind=kind, unit=unit, most=most, name=name, window=window) for unit, most in ceilings.items()]
 
 
 def read_ceilings(table: Reader, but: tuple[Unit, ...] = ()) -> dict[Unit, int]:
-    """Read a table of ceilings by unit; 0 counts as absent."""
-    found = {unit: most for unit in Unit if unit not in but and (most := read_ceiling(table, unit))}
+    """Read a table of ceilings by unit; 0 is refused."""
+    found = {unit: most for unit in Unit if unit not in but and (most := read_ceiling(table, unit)) is not None}
     table.done()
     return found
 
 
-def read_ceiling(table: Reader, unit: Unit) -> int:
+def read_ceiling(table: Reader, unit: Unit) -> int | None:
     """Read one ceiling in the unit that it is counted in."""
     match unit:
         case Unit.COST:
-            dollars = table.number(unit.value, default=0.0, lowest=0.0, highest=DOLLARS_MAX)
-            return max(round(dollars * MICROS), int(dollars > 0))
+            return in_parts(table.number_bound(unit.value, highest=DOLLARS_MAX), MICROS)
         case Unit.WALL:
-            seconds = table.number(unit.value, default=0.0, lowest=0.0, highest=SECONDS_MAX)
-            return max(round(seconds * SECOND_US), int(seconds > 0))
+            return in_parts(table.number_bound(unit.value, highest=SECONDS_MAX), SECOND_US)
         case Unit.SESSIONS:
-            return table.whole(unit.value, default=0, lowest=0, highest=SESSIONS_MAX)
+            return table.whole_bound(unit.value, highest=SESSIONS_MAX)
         case _:
-            return table.whole(unit.value, default=0, lowest=0, highest=TOKENS_MAX)
+            return table.whole_bound(unit.value, highest=TOKENS_MAX)
+
+
+def in_parts(most: float | None, parts: int) -> int | None:
+    """Return a ceiling in whole parts of its unit, at least one."""
+    return None if most is None else max(1, round(most * parts))
 
 
 def check_budgets(

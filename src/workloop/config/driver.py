@@ -105,14 +105,14 @@ def read_driver(
         agents=agents,
         harnesses=harnesses,
         phases=phases,
-        max_iterations=bound(reader, "max_iterations", 1_000_000_000),
-        run_seconds_max=reader.number("run_seconds_max", default=0.0, lowest=0.0, highest=RUN_SECONDS_MAX) or None,
+        max_iterations=reader.whole_bound("max_iterations", highest=1_000_000_000),
+        run_seconds_max=reader.number_bound("run_seconds_max", highest=RUN_SECONDS_MAX),
         idle_poll_interval=reader.number(
             "idle_poll_interval", default=usual.idle_poll_interval, lowest=0.05, highest=3600.0
         ),
         sessions_max=reader.whole("sessions_max", default=usual.sessions_max, lowest=1, highest=SESSIONS_MAX),
-        sessions_max_target=bound(reader, "sessions_max_target", SESSIONS_MAX),
-        sessions_max_host=bound(reader, "sessions_max_host", SESSIONS_MAX),
+        sessions_max_target=reader.whole_bound("sessions_max_target", highest=SESSIONS_MAX),
+        sessions_max_host=reader.whole_bound("sessions_max_host", highest=SESSIONS_MAX),
         active_hours=read_hours(reader),
         fruitless_waits=read_waits(reader, usual.fruitless_waits),
         on_limit=one_of(reader, "on_limit", OnLimit, reader.text("on_limit", default=usual.on_limit)),
@@ -136,11 +136,6 @@ def read_driver(
 def usual_harness(harnesses: Mapping[str, HarnessConfig], usual: str) -> str:
     """Return the harness of a loop that names none: the only declared one, else the usual one."""
     return next(iter(harnesses)) if len(harnesses) == 1 else usual
-
-
-def bound(reader: Reader, name: str, highest: int) -> int | None:
-    """Read a bound that may be absent; 0 counts as absent."""
-    return reader.whole(name, default=0, lowest=0, highest=highest) or None
 
 
 def read_bounds(reader: Reader) -> SessionBounds:

@@ -113,7 +113,7 @@ def read_harness(value: Json, path: str, name: str, base: Path) -> HarnessConfig
     reader = Reader({} if value is None else value, path)
     kind = one_of(reader, "kind", HarnessKind, reader.text("kind", default=name))
     home = reader.text("home", default=HarnessHome.OPERATOR)
-    cost = reader.number("cost_usd_max", default=0.0, lowest=0.0, highest=100_000.0)
+    cost = reader.number_bound("cost_usd_max", highest=100_000.0)
     script = reader.text("script")
     config = HarnessConfig(
         kind=kind,
@@ -124,8 +124,8 @@ def read_harness(value: Json, path: str, name: str, base: Path) -> HarnessConfig
         models=read_models(reader),
         home=one_of(reader, "home", HarnessHome, home),
         mcp_config=read_path(reader, "mcp_config", base),
-        turns_max=reader.whole("turns_max", default=0, lowest=0, highest=100_000) or None,
-        cost_micros_max=round(cost * 1_000_000) or None,
+        turns_max=reader.whole_bound("turns_max", highest=100_000),
+        cost_micros_max=None if cost is None else max(1, round(cost * 1_000_000)),
         environment=reader.texts("environment"),
         variables=reader.table("variables"),
         script=Path(script) if script else None,

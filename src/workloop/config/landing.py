@@ -1,5 +1,6 @@
 """How verified work is delivered from one project: which remote, how pull requests are made, how long it is watched."""
 
+import re
 from dataclasses import dataclass, field
 
 from workloop.domain.reader import Json, Reader, bad
@@ -10,7 +11,11 @@ FIELDS = "number,url,state,headRefOid,baseRefName,mergeable,mergeStateStatus,isD
 LIST = ("gh", "pr", "list", "--head", "{branch}", "--base", "{base}", "--state", "all", "--json", FIELDS)
 CREATE = ("gh", "pr", "create", "--head", "{branch}", "--base", "{base}", "--title", "{title}", "--body", "{body}")
 MERGE = ("gh", "pr", "merge", "{number}", "--merge", "--match-head-commit", "{sha}")
-PLACES = ("{branch}", "{base}", "{title}", "{body}", "{number}", "{sha}")
+IN_BRACES = re.compile(r"\{(\w+)\}")
+LOOKED_FOR = ("branch", "base", "sha")
+OFFERED = (*LOOKED_FOR, "title", "body")
+FILLED = {"find": LOOKED_FOR, "open": OFFERED, "merge": (*OFFERED, "number")}
+"""What is filled into each command."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,4 +84,18 @@ def read_pull_requests(value: Json, path: str) -> PullRequestConfig:
         poll_seconds=reader.number("poll_seconds", default=usual.poll_seconds, lowest=0.05, highest=3600.0),
     )
     reader.done()
+    check_commands(config, reader)
     return config
+
+
+def check_commands(config: PullRequestConfig, reader: Reader) -> None:
+    """Refuse words in braces that nothing fills, and a command that is never run."""
+    for key, words in (("find", config.find), ("open", config.open), ("merge", config.merge)):
+        for number, word in enumerate(words):
+            unknown = [name for name in IN_BRACES.findall(word) if name not in FILLED[key]]
+            if unknown:
+                known = ", ".join(f"{{{name}}}" for name in FILLED[key])
+                hint = f"known here: {known}; what needs other braces belongs into a script"
+                raise bad(f"{reader.at(key)}[{number}]", f"nothing fills {{{unknown[0]}}}", hint=hint)
+    if reader.values.get("merge") is not None and not config.auto_merge:
+        raise bad(reader.at("merge"), "does nothing without auto_merge = true", hint="set auto_merge, or leave it out")

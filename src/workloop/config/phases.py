@@ -40,14 +40,13 @@ def read_phases(entries: Sequence[tuple[str, Json]], base: Path) -> tuple[PhaseC
 def read_phase(value: Json, path: str, base: Path) -> PhaseConfig:
     """Read one phase."""
     reader = Reader(value, path)
-    wall = reader.number("wall_seconds", default=0.0, lowest=0.0, highest=SECONDS_MAX)
     phase = PhaseConfig(
         name=reader.text("name", required=True),
         harness=reader.text("harness"),
         tier=reader.text("tier"),
         brief=read_path(reader, "brief", base),
-        turns_max=reader.whole("turns_max", default=0, lowest=0, highest=100_000) or None,
-        wall_seconds=wall or None,
+        turns_max=reader.whole_bound("turns_max", highest=100_000),
+        wall_seconds=reader.number_bound("wall_seconds", highest=SECONDS_MAX),
         handoff=reader.flag("handoff") if reader.values.get("handoff") is not None else optional(reader, "handoff"),
     )
     reader.done()

@@ -60,7 +60,7 @@ def read_target(value: Json, path: str, base: Path) -> TargetConfig:
         mcp_config_paths={name: absolute(text, base) for name, text in reader.table("mcp_configs").items()},
         agents=read_agents(reader),
         active_hours=read_hours(reader),
-        sessions_max=reader.whole("sessions_max", default=0, lowest=0, highest=SESSIONS_MAX) or None,
+        sessions_max=reader.whole_bound("sessions_max", highest=SESSIONS_MAX),
         paused=reader.text("paused"),
         tracker=read_tracker(reader.take("tracker"), reader.at("tracker"), work_dir),
         landing=read_landing(reader.take("landing"), reader.at("landing")),

@@ -19,6 +19,12 @@ def bad(path: str, problem: str, *, code: str = "BAD_REQUEST", hint: str = "") -
     return BadRequest(code, f"{path}: {problem}", hint=hint or "correct the field and send it again", field=path)
 
 
+def no_bound(path: str) -> BadRequest:
+    """Build the refusal of a bound of 0: one reads it as nothing at all, another as no bound."""
+    hint = "leave it out for no bound; to let nothing begin, workloop pause"
+    return bad(path, "is 0, which could mean that nothing may begin, or that there is no bound", hint=hint)
+
+
 def storable(text: str, path: str) -> str:
     """Return a text that every store can keep; raises BadRequest for NUL and for halves of surrogate pairs."""
     if "\x00" in text:
@@ -90,6 +96,20 @@ class Reader:
         if isinstance(value, bool) or not isinstance(value, int | float) or not lowest <= value <= highest:
             raise bad(self.at(name), f"expected a number from {lowest} to {highest}")
         return float(value)
+
+    def whole_bound(self, name: str, *, highest: int) -> int | None:
+        """Return a whole number that holds something down, None when it is absent; 0 is refused, whoever wrote it."""
+        value = self.whole(name, default=-1, lowest=0, highest=highest)
+        if value == 0:
+            raise no_bound(self.at(name))
+        return value if value > 0 else None
+
+    def number_bound(self, name: str, *, highest: float) -> float | None:
+        """Return a number that holds something down, None when it is absent; 0 is refused, whoever wrote it."""
+        value = self.number(name, default=-1.0, lowest=0.0, highest=highest)
+        if value == 0:
+            raise no_bound(self.at(name))
+        return value if value > 0 else None
 
     def flag(self, name: str, *, default: bool = False) -> bool:
         """Return true or false."""

@@ -21,6 +21,7 @@ MINE = '[loop]\nharness = "mine"\n[harness.mine]\nkind = "command"\n'
 INERT = [
     ("[budget.session]\ncost_usd = 5\n[budget.run]\ncost_usd = 5", "budget.session.cost_usd"),
     ("[budget.session]\ntokens = 5\n[budget.reserve]\ntokens = 5", "budget.reserve.tokens"),
+    ("[budget.run]\nsessions = 5\n[budget.reserve]\ntokens = 5", "budget.reserve.tokens"),
     ("[budget.target]\ncost_usd = 9\n[budget.run]\ncost_usd = 5", "budget.target.cost_usd"),
     ("[budget.harness.claude]\ntokens = 9\nper = \"day\"\n[budget.day]\ntokens = 5", "budget.harness.claude.tokens"),
     ("[budget.run]\nsessions = 9\n[loop]\nmax_iterations = 9", "budget.run.sessions"),
@@ -36,7 +37,7 @@ def test_g07_a_ceiling_that_can_hold_nothing_is_named_inert(tmp_path: Path, text
 
 
 WELL = [
-    "[budget.session]\ncost_usd = 4\n[budget.run]\ncost_usd = 5\n[budget.reserve]\ntokens = 4",
+    "[budget.session]\ncost_usd = 4\n[budget.run]\ncost_usd = 5\ntokens = 9\n[budget.reserve]\ntokens = 4",
     '[budget.target]\ncost_usd = 9\nper = "day"\n[budget.run]\ncost_usd = 5',
     "[budget.item]\ncost_usd = 9\n[budget.run]\ncost_usd = 5",
     "",

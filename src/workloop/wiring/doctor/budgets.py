@@ -34,8 +34,11 @@ def beaten(loop: DriverConfig) -> Iterator[tuple[str, str]]:
         wider = tightest(budget.limits, unit)
         if wider is not None and wider.most <= most:
             yield f"budget.session.{unit}", f"{wider.knob} is reached first"
-        if unit in budget.reserve:
+    for unit in budget.reserve:
+        if unit in budget.session:
             yield f"budget.reserve.{unit}", f"budget.session.{unit} says what a session may use"
+        elif tightest(budget.limits, unit) is None:
+            yield f"budget.reserve.{unit}", f"no ceiling is set on {unit}"
     for limit in budget.limits:
         if limit.kind not in WITHIN:
             continue
