@@ -34,6 +34,7 @@ FIGURES = (
     "worktrees",
     "loop",
     "meter",
+    "runtimes",
 )
 PROGRAMS = ("commands", "mcp_start", "idle")
 FULL_BACKLOG = 1_000_000
