@@ -134,9 +134,11 @@ class ScriptedDriver:
         return await self.play("verify_regression", context, sound, candidate)
 
     async def verify_reproducer(self, context: PhaseContext, candidate: str, observation: Observation) -> Verdict:
-        """Find it red before and green after, twice each."""
-        both = (*runs(context.harness.commit, False, False), *runs(candidate, True, True))
-        sound = Verdict(kind=VerdictKind.REPRODUCER, commit=candidate, passed=True, runs=both)
+        """Find it red before and green after, twice each; the harness in force mends nothing."""
+        base = runs(context.harness.commit, False, False)
+        mends = candidate != context.harness.commit
+        both = (*base, *runs(candidate, True, True)) if mends else base
+        sound = Verdict(kind=VerdictKind.REPRODUCER, commit=candidate, passed=mends, runs=both)
         return await self.play("verify_reproducer", context, sound, candidate, observation)
 
     async def activate_harness(
