@@ -1,11 +1,12 @@
 """What the commands about a ledger share: how one is named, verified, and told by an exit code."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workloop.domain.errors import BadRequest
 from workloop.domain.reader import Reader
 from workloop.interfaces.cli import exits
+from workloop.interfaces.cli.layout import columns, pairs, short
 from workloop.interfaces.cli.spelling import Given, Option, Place, values_of
 from workloop.service.arguments import Shape
 
@@ -19,6 +20,34 @@ OPTIONS = (
     Option(("--key",), "key", Shape.TEXT, "the operator's public key, a file in PEM, that must have signed the head"),
     Option(("--no-anchor",), "no_anchor", Shape.FLAG, "believe a copy without a head; then a cut does not show"),
 )
+
+
+SUMMARY = (
+    "whole", "first_bad_line", "detail", "run", "stopped", "stop_detail", "open_phases", "harness", "spent_microusd",
+    "limit_microusd", "unknown_charges", "repairs", "head", "head_outside", "signed_by",
+)  # fmt: skip
+TABLES = (
+    ("tasks", ("task", "end", "attempts", "uncertain", "commit")),
+    ("phases", ("phase", "kind", "task", "attempt", "microusd", "enforced_by", "open")),
+    ("verdicts", ("kind", "passed", "commit", "about")),
+    ("rejected_repairs", ("repair", "reason", "commit", "detail")),
+)
+"""What a report says in lines of its own, and in tables with their columns."""
+
+
+def report_lines(facts: dict[str, Any]) -> list[str]:
+    """Write a report for people."""
+    lines = pairs(facts, SUMMARY)
+    for name, cells in TABLES:
+        if facts.get(name):
+            lines += ["", f"{name.replace('_', ' ')}:", *columns(cells, facts[name])]
+    return lines
+
+
+def record_line(facts: dict[str, Any]) -> str:
+    """Write one record for people, on one line; what it leaves out is left out."""
+    said = {name: value for name, value in facts["data"].items() if value not in (None, "", [])}
+    return f"{facts['line']:>5}  {facts['ts']}  {facts['type']}: {short(said)}"
 
 
 def ledger_of(given: Given, command: str) -> Path:

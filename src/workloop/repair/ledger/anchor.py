@@ -25,6 +25,10 @@ class AnchorError(ValueError):
     """A file is not the anchor of a ledger."""
 
 
+class NoAnchorYetError(AnchorError):
+    """The file is there and no head was written into it yet."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchor:
     """A head: how many records there were, the hash of the last one, and who signed that."""
@@ -79,6 +83,8 @@ def read_anchor(path: Path) -> Anchor:
 
 def parse_anchor(spelt: bytes) -> Anchor:
     """Read the bytes of an anchor; only exactly what this program writes is one."""
+    if not spelt:
+        raise NoAnchorYetError("it is empty")
     try:
         value: object = json.loads(spelt.decode("ascii"))
     except ValueError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from workloop.domain.errors import BadRequest, NotFound
-from workloop.repair.ledger.anchor import Anchor, AnchorError, anchor_path, read_anchor
+from workloop.repair.ledger.anchor import Anchor, AnchorError, NoAnchorYetError, anchor_path, read_anchor
 from workloop.repair.ledger.books import Books, MisplacedError, Standing, opened
 from workloop.repair.ledger.chain import LINE_BYTES_MAX, BrokenLineError, Entry, Place, Reason, read_line
 from workloop.repair.ledger.records import PhaseStart, RunClose, RunOpen
@@ -197,7 +197,7 @@ def head_outside(path: Path) -> Anchor | AnchorError | None:
     """Return the head that is kept outside, what is wrong with it, or None when there is none."""
     try:
         return read_anchor(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NoAnchorYetError):
         return None
     except OSError as error:
         return AnchorError(error.strerror or "it cannot be read")

@@ -17,7 +17,11 @@ def run(invocation: Invocation, given: Given) -> int:
     from workloop.repair.ledger.report import told_run
 
     found = ledgers.verified(given, "ledger report")
-    render.answer(invocation, "ledger_report", told_run(found))
+    facts = told_run(found)
+    if invocation.json:
+        render.answer(invocation, "ledger_report", facts)
+    else:
+        render.out("\n".join(ledgers.report_lines(facts)))
     close = found.close
     left = close is None or close.remaining or close.failed
     return exits.UNEXPECTED if found.whole and left else ledgers.code_of(found)

@@ -18,7 +18,10 @@ def run(invocation: Invocation, given: Given) -> int:
 
     found = ledgers.verified(given, "ledger show")
     for facts in told_entries(found):
-        render.line(invocation, "record", facts)
+        if invocation.json:
+            render.line(invocation, "record", facts)
+        else:
+            render.out(ledgers.record_line(facts))
     if found.first_bad is not None:
         render.tell(f"line {found.first_bad.line} is bad: {found.first_bad.detail}")
     return exits.OK if found.whole else exits.INTEGRITY
