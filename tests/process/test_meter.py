@@ -61,6 +61,18 @@ def test_piece_of_a_stream_is_there_before_the_provider_says_the_next_one() -> N
             assert stream.read(size + 2) == piece + b"\r\n"
 
 
+def test_head_of_an_answer_is_there_before_the_provider_says_its_first_word() -> None:
+    gate = threading.Event()
+    with Provider([*chunked(end=False), gate, *chunked(*STREAM)[1:]]) as provider, stage(provider.url) as meter:
+        with meter.connect() as connection:
+            connection.sendall(meter.request("/v1/messages", ASK))
+            head = heard(connection, b"\r\n\r\n")
+            gate.set()
+            rest = heard(connection, b"\r\n0\r\n\r\n")
+        assert (head.startswith(b"HTTP/1.1 200 OK\r\n"), head.endswith(b"\r\n\r\n")) == (True, True)
+        assert b"\r\n" + STREAM[0] in rest
+
+
 def test_packed_answer_passes_as_it_is_and_is_counted() -> None:
     packed = gzip.compress(b"".join(STREAM))
     head = "content-type: text/event-stream\r\ncontent-encoding: gzip"

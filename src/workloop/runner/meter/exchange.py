@@ -24,8 +24,12 @@ ERRORS_FROM = 400
 
 
 class PassedOn(web.StreamResponse):
-    """An answer that is broken off where the provider's was, instead of being ended in good order."""
+    """An answer that is broken off where the provider's was, instead of being ended in good order.
 
+    Its head goes with its first bytes where those are there already, so that the session is woken once for both.
+    """
+
+    _send_headers_immediately = False
     broken = False
 
     async def write_eof(self, data: bytes = b"") -> None:
@@ -101,12 +105,16 @@ class Exchange:
         )
         self.passed = PassedOn(status=answer.status, reason=answer.reason, headers=headers)
         self.passed.broken = True
-        await self.passed.prepare(request)
-        while piece := await self.next_piece(answer):
+        writer = await self.passed.prepare(request)
+        piece = at_hand(answer)
+        if not piece and writer is not None:
+            writer.send_headers()
+        while piece := piece or await self.next_piece(answer):
             try:
                 await self.passed.write(piece)
             finally:
                 self.copy.pass_by(piece)
+            piece = b""
         self.passed.broken = self.outcome is not CallOutcome.OK
         return self.passed
 
@@ -172,6 +180,14 @@ async def until(deadline: Instant | None, clock: Clock) -> AsyncGenerator[None]:
     left = None if deadline is None else max(0, deadline - clock.now()) / SECOND_US
     async with asyncio.timeout(left):
         yield
+
+
+def at_hand(answer: ClientResponse) -> bytes:
+    """Return what of an answer has come already; what broke it off meets whoever waits for more."""
+    try:
+        return answer.content.read_nowait()
+    except (ClientError, TimeoutError):
+        return b""
 
 
 def own(answer: Answer) -> web.Response:
