@@ -49,9 +49,9 @@ def test_what_cannot_be_built_or_named_is_refused_with_its_code(tmp_path: Path) 
     project = bare_project(tmp_path)
     here, one = str(project.repository.path), built(project, "one\n")
     for words, code, exit_code in (
-        (("build", here, "HEAD"), "COMMIT_NOT_FULL", 2),
-        (("build", here, one["commit"][:12]), "COMMIT_NOT_FULL", 2),
-        (("build", here, "1" * 40), "COMMIT_UNKNOWN", 7),
+        (("build", here, "HEAD"), "RUNTIME_COMMIT_NOT_FULL", 2),
+        (("build", here, one["commit"][:12]), "RUNTIME_COMMIT_NOT_FULL", 2),
+        (("build", here, "1" * 40), "RUNTIME_COMMIT_UNKNOWN", 7),
         (("build", str(tmp_path / "none"), one["commit"]), "NO_FOLDER", 2),
         (("show", one["id"][:12]), "RUNTIME_ID_INVALID", 2),
         (("show", "0" * 64), "RUNTIME_UNKNOWN", 7),

@@ -44,13 +44,13 @@ def blobs_of(repository: Path, commit: str) -> tuple[Blob, ...]:
     """List the files of exactly this commit by path; raises for a name that is not one and for what it may not hold."""
     if not FULL_SHA.fullmatch(commit):
         raise BadRequest(
-            "COMMIT_NOT_FULL",
+            "RUNTIME_COMMIT_NOT_FULL",
             f"{printable(commit)[:80]} is no full commit SHA in lower case",
             hint="git rev-parse HEAD",
         )
     kind = git(repository, "cat-file", "-t", commit, call=ANY_FAILURE)
     if kind.exit_code or kind.text != "commit":
-        raise NotFound("COMMIT_UNKNOWN", f"{commit} is no commit of {repository}", hint="fetch it first")
+        raise NotFound("RUNTIME_COMMIT_UNKNOWN", f"{commit} is no commit of {repository}", hint="fetch it first")
     listed = git(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", commit).raw
     blobs = tuple(blob_of(row) for row in listed.split(b"\0") if row)
     refuse_together(blobs, commit)
