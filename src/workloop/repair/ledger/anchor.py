@@ -41,7 +41,7 @@ class Anchor:
 
 def anchor_path(ledger: Path) -> Path:
     """Return where the anchor of a ledger lies unless it was carried elsewhere."""
-    return ledger.with_name(f"{ledger.name}.head")
+    return ledger.parent / f"{ledger.name}.head"
 
 
 def anchored(records: int, head: str, signer: Signer | None) -> Anchor:
