@@ -2,7 +2,8 @@
 
 One value is one whole round of one check on one commit, from the question to the receipt, less the same command in the
 same turn in a checkout that is there. A guard that passes is looked at on the candidate only, so a round has one run:
-nothing is shared among several checks, and no second side is in it. Each round has a name of its own, as the loop's.
+nothing is shared among several checks, and no second side is in it. Each round has a name of its own, as the loop's,
+and the base is packed, as that of a repository which was cloned.
 """
 
 import os
@@ -32,6 +33,7 @@ def measure(quick: bool) -> list[Result]:
         folder = Path(made).resolve()
         files = {f"file{number}.txt": f"{number}\n" for number in range(FILES)}
         shop = scratch_repository(folder / "shop", {**files, **TESTS})
+        shop.git("repack", "-a", "-d", "-q")
         repository = open_repository(shop.path, folder / "state")
         base, candidate = shop.head, shop.commit({"file1.txt": "other\n"})
         walls = find_enclosure("auto", Network.OPEN)

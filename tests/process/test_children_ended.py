@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -12,7 +11,6 @@ import pytest
 from loop_bench import gone
 from workloop.runner.ending import watched
 from workloop.runner.git import GitCall, GitError, git
-from workloop.runner.spreading import keep_apart
 from workloop.testing.gitrepo import ScratchRepository, scratch_repository
 
 
@@ -67,13 +65,3 @@ def test_git_reads_what_it_is_given_and_nothing_else(scratch: ScratchRepository)
     told = subprocess.run(["git", "hash-object", "--stdin"], input=given, capture_output=True, check=True).stdout
     assert named == told.decode().strip()
     assert git(scratch.path, "hash-object", "--stdin").text == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="a mark of Linux's file systems")
-def test_a_folder_is_kept_usable_where_trees_are_kept_apart_and_where_that_cannot_be_said(tmp_path: Path) -> None:
-    """Decision: it is a hint to the file system; /proc has no such mark, and nothing is refused."""
-    for _ in range(2):
-        keep_apart(tmp_path)
-    (tmp_path / "tree").mkdir()
-    assert [one.name for one in tmp_path.iterdir()] == ["tree"]
-    keep_apart(Path("/proc/self/task"))

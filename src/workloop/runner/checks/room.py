@@ -9,6 +9,7 @@ from workloop.runner.command import safe_environment
 from workloop.runner.registry import Workspace, WorkspaceKind, write_record
 from workloop.runner.repository import Repository, confined
 from workloop.runner.sandbox.enclosure import Rooms
+from workloop.runner.spreading import make_apart
 
 # Where tool chains keep programs below the operator's HOME; their caches are not among them.
 TOOL_HOMES = {
@@ -39,8 +40,9 @@ def open_room(repository: Repository, plan: CheckPlan, sha: str, path: Path) -> 
         kind=WorkspaceKind.CHECKOUT,
     )
     write_record(room)
-    for folder in (room.path, room.path / "home", room.path / "scratch"):
-        folder.mkdir(mode=0o700)
+    make_apart(repository.folder("checkouts").parent / "areas", room.path)
+    for name in ("home", "scratch"):
+        (room.path / name).mkdir(mode=0o700)
     return room
 
 

@@ -29,7 +29,6 @@ from workloop.runner.gitfacts import changes_of, commits_of, require_commit
 from workloop.runner.registry import Workspace
 from workloop.runner.removal import discard_checkout
 from workloop.runner.repository import Repository, slug
-from workloop.runner.spreading import keep_apart
 
 NO_RESULT = (CheckOutcome.ERROR, CheckOutcome.TIMEOUT, CheckOutcome.ABSENT)
 OUTPUTS = OutputRetention()
@@ -79,7 +78,6 @@ class Runner:
         self.candidate = Side("candidate", candidate or require_commit(repository.path, plan.candidate_sha))
         self.plan = replace(plan, base_sha=self.base.sha, candidate_sha=self.candidate.sha)
         self.folder = repository.folder("checkouts")
-        keep_apart(self.folder)
 
     @cached_property
     def changed(self) -> dict[str, bool]:
