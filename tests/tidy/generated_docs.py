@@ -59,6 +59,7 @@ HELPERS = {
     "bad": "BadRequest",
     "optional_whole": "BadRequest",
     "unknown_name": "BadRequest",
+    "no_observation": "EvidenceRejected",
     "refuse": "StoreUnavailable",
     "busy": "StoreUnavailable",
     "reason": "reason",

@@ -44,16 +44,22 @@ def admit(
     `kept` is the host's own record of events by session, so that evidence from anywhere else is no evidence.
     """
     if not suggestion.evidence:
-        raise rejected("SUGGESTION_WITHOUT_EVIDENCE", suggestion, "points at no recorded event")
+        raise no_observation("SUGGESTION_WITHOUT_EVIDENCE", suggestion, "points at no recorded event")
     for ref in suggestion.evidence:
         if ref.session_id not in kept:
-            raise rejected("EVIDENCE_ELSEWHERE", suggestion, f"points at the session {ref.session_id}, not kept here")
+            raise no_observation(
+                "EVIDENCE_ELSEWHERE", suggestion, f"points at the session {ref.session_id}, not kept here"
+            )
         if not evidence_holds(ref, kept[ref.session_id]):
-            raise rejected("EVIDENCE_MISMATCH", suggestion, f"does not show what the session {ref.session_id} holds")
+            raise no_observation(
+                "EVIDENCE_MISMATCH", suggestion, f"does not show what the session {ref.session_id} holds"
+            )
     if reproducer is None:
-        raise rejected("SUGGESTION_WITHOUT_REPRODUCER", suggestion, "has no reproducer of somebody else's")
+        raise no_observation("SUGGESTION_WITHOUT_REPRODUCER", suggestion, "has no reproducer of somebody else's")
     if reproducer.written_by == suggestion.suggested_by:
-        raise rejected("REPRODUCER_NOT_INDEPENDENT", suggestion, f"is reproduced by {reproducer.written_by} itself")
+        raise no_observation(
+            "REPRODUCER_NOT_INDEPENDENT", suggestion, f"is reproduced by {reproducer.written_by} itself"
+        )
     return Observation(
         fingerprint=fingerprint(suggestion.kind, suggestion.subject, SIGNATURE),
         kind=suggestion.kind,
@@ -65,7 +71,7 @@ def admit(
     )
 
 
-def rejected(code: str, suggestion: Suggestion, why: str) -> EvidenceRejected:
+def no_observation(code: str, suggestion: Suggestion, why: str) -> EvidenceRejected:
     """Say why a lead stays one."""
     return EvidenceRejected(
         code,
