@@ -34,6 +34,7 @@ FIGURES = (
     "worktrees",
     "loop",
     "meter",
+    "ledger",
     "runtimes",
 )
 PROGRAMS = ("commands", "mcp_start", "idle")

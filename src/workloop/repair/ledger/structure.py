@@ -84,7 +84,7 @@ def begin_task(books: Books, start: PhaseStart) -> None:
     require(start.task not in books.outcomes, f"task {start.task} has ended before")
     require(start.repair is None and start.observation is None, "an attempt of a task belongs to no repair")
     require(start.attempt == len(earlier) + 1, f"{len(earlier)} attempts are on record")
-    require(all(one.phase in books.ends for one in earlier), "the attempt before has not ended")
+    require(not earlier or earlier[-1].phase in books.ends, "the attempt before has not ended")
     require(start.attempt <= limits.max_task_attempts, f"a task has at most {limits.max_task_attempts} attempts")
     if earlier:
         require(start.retry is not None, "a further attempt says why")
@@ -104,7 +104,7 @@ def begin_repair(books: Books, start: PhaseStart) -> None:
     require(books.confirmed.get(fingerprint), "its observation was not confirmed")
     require(start.retry is None, "an attempt of a repair gives no reason")
     require(start.attempt == len(earlier) + 1, f"{len(earlier)} attempts of it are on record")
-    require(all(one.phase in books.ends for one in earlier), "the attempt before has not ended")
+    require(not earlier or earlier[-1].phase in books.ends, "the attempt before has not ended")
     require(start.attempt <= limits.max_repair_attempts, f"a repair has at most {limits.max_repair_attempts} attempts")
     if earlier:
         require(earlier[0].observation == fingerprint, "the repair is for another observation")

@@ -1,0 +1,188 @@
+"""How fast a ledger grows and is believed, against the bare writes, hashes and decoding of the same bytes."""
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator
+from itertools import count, islice
+from pathlib import Path
+
+from bench import ours
+from bench.result import Result
+from workloop.domain.clock import Instant
+from workloop.repair.ledger.records import (
+    Charged,
+    ChargeState,
+    EnforcedBy,
+    EvidenceKept,
+    Harness,
+    Limits,
+    Note,
+    PhaseEnd,
+    PhaseKind,
+    PhaseStart,
+    PhaseStatus,
+    Record,
+    RetryReason,
+    RunOpen,
+)
+from workloop.repair.ledger.verifying import verify
+from workloop.repair.ledger.writing import Ledger
+
+APPEND_MIN = 0.8
+VERIFY_MIN = 0.5
+BATCH = 25
+LINES = 5_000
+HARNESS = Harness(commit="ab" * 20, runtime_id="cd" * 32)
+DIGEST = "ef" * 32
+MOST = 10**9
+
+
+class Now:
+    """The clock of the machine."""
+
+    def now(self) -> Instant:
+        """Return the present instant."""
+        return Instant(time.time_ns() // 1_000)
+
+
+def opening() -> RunOpen:
+    """Return the opening of a run that is held back by nothing."""
+    limits = Limits(
+        max_tasks=MOST,
+        max_task_attempts=MOST,
+        max_repairs=MOST,
+        max_repair_attempts=MOST,
+        max_runtime_ms=MOST,
+        max_spend_microusd=MOST,
+    )
+    return RunOpen(
+        run="run-of-the-bench",
+        config_path="campaign.json",
+        config_digest=DIGEST,
+        driver_path="driver.py",
+        driver_digest=DIGEST,
+        harness=HARNESS,
+        limits=limits,
+        tasks=("task",),
+        version="1",
+    )
+
+
+def attempts() -> Iterator[Record]:
+    """Yield one attempt after another, as a supervisor writes them."""
+    for number in count(1):
+        phase = f"phase-{number}"
+        yield PhaseStart(
+            phase=phase,
+            kind=PhaseKind.TASK,
+            task="task",
+            attempt=number,
+            harness=HARNESS,
+            enforced_by=EnforcedBy.SUPERVISOR,
+            retry=RetryReason.TRANSIENT if number > 1 else None,
+            deadline_ms=MOST,
+            reserved_microusd=1_000,
+        )
+        yield Charged(phase=phase, state=ChargeState.SETTLED, microusd=17, basis="the meter of the supervisor")
+        yield PhaseEnd(
+            phase=phase, status=PhaseStatus.FAILED, duration_ms=1_234, evidence=(DIGEST, DIGEST), detail="no commit"
+        )
+        yield EvidenceKept(phase=phase, name=f"{phase}/events.jsonl", digest=DIGEST, size_bytes=123_456)
+        yield Note(topic="worker", text="it ended by itself", phase=phase)
+
+
+def bare(path: Path, lines: list[bytes]) -> float:
+    """Write lines, each made durable, as anything that must not lose one has to."""
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+    try:
+        begun = time.perf_counter()
+        for line in lines:
+            os.write(descriptor, line)
+            os.fsync(descriptor)
+        return time.perf_counter() - begun
+    finally:
+        os.close(descriptor)
+
+
+def grown(folder: Path, rounds: int) -> tuple[list[float], list[float]]:
+    """Append in turns with the bare writes of the same bytes."""
+    ledger = Ledger.create(folder / "grown.jsonl", opening(), clock=Now())
+    records = attempts()
+    shares: list[float] = []
+    each: list[float] = []
+    for _ in range(rounds):
+        at = ledger.path.stat().st_size
+        batch = list(islice(records, BATCH))
+        begun = time.perf_counter()
+        for record in batch:
+            ledger.append(record)
+        took = time.perf_counter() - begun
+        written = ledger.path.read_bytes()[at:].splitlines(keepends=True)
+        shares.append(bare(folder / "bare", written) / took)
+        each.append(took / BATCH * 1e3)
+    ledger.release()
+    return shares, each
+
+
+def long_ledger(path: Path, lines: int) -> None:
+    """Make a long ledger; its records need not be durable here."""
+    synced, os.fsync = os.fsync, lambda _: None
+    try:
+        ledger = Ledger.create(path, opening(), clock=Now())
+        for record in islice(attempts(), lines):
+            ledger.append(record)
+        ledger.release()
+    finally:
+        os.fsync = synced
+
+
+def decoded(path: Path) -> float:
+    """Hash each line and decode it, and do nothing else with it."""
+    begun = time.perf_counter()
+    with path.open("rb") as stream:
+        for line in stream:
+            hashlib.sha256(line).hexdigest()
+            json.loads(line)
+    return time.perf_counter() - begun
+
+
+def believed(path: Path) -> float:
+    """Verify a ledger."""
+    begun = time.perf_counter()
+    assert verify(path).whole
+    return time.perf_counter() - begun
+
+
+def measure(quick: bool) -> list[Result]:
+    """Let each and its bare part do the same in turns, so that the machine's noise meets the one and the other."""
+    rounds = 9 if quick else 25
+    with ours.scratch() as folder:
+        folder.chmod(0o700)
+        shares, each = grown(folder, rounds)
+        path = folder / "long.jsonl"
+        long_ledger(path, LINES)
+        pairs = [(decoded(path), believed(path)) for _ in range(rounds)]
+        size = path.stat().st_size
+    note = f"{LINES:,} records, {size / 1e6:.1f} MB"
+    return [
+        Result(
+            name="ledger append, share of a bare write and fsync",
+            values=tuple(shares),
+            unit="x",
+            limit=APPEND_MIN,
+            at_least=True,
+            note=f"{BATCH} records in turns with the same bytes written bare",
+        ),
+        Result(name="ledger append", values=tuple(each), unit="ms"),
+        Result(
+            name="ledger verify, share of SHA-256 and JSON decoding",
+            values=tuple(theirs / own for theirs, own in pairs),
+            unit="x",
+            limit=VERIFY_MIN,
+            at_least=True,
+            note=note,
+        ),
+        Result(name="ledger verify", values=tuple(own * 1e3 for _, own in pairs), unit="ms", note=note),
+    ]
