@@ -60,6 +60,11 @@ class MeteredStage(AgentStage):
         """Return how many model calls the scripted model answered, each with the same usage."""
         return sum(request.kind not in UNCOUNTED for request in self.model.requests)
 
+    def titles(self, part: str) -> int:
+        """Count what a part's sessions asked beside their conversation, which no part is played for."""
+        sessions = {heard.session for heard in self.of(part)}
+        return sum(request.kind == "side" and request.session in sessions for request in self.model.requests)
+
     def turns(self, part: str) -> list[Conversation]:
         """Return what a part's sessions asked with their tools at hand, which leaves titles out."""
         return [heard for heard in self.of(part) if heard.tools]
