@@ -1,6 +1,6 @@
 """What a verifier may say, and who may say it about whose work."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -61,6 +61,13 @@ class Verdict:
     failed_checks: tuple[str, ...]
     reproduction: str
     at: Instant
+
+
+def told_once(names: Iterable[str], said: str) -> str:
+    """Name what failed before what was seen of it, save what that names by itself."""
+    lines = said.splitlines()
+    named = [name for name in names if not any(line.startswith(f"{name}: ") for line in lines)]
+    return ": ".join(part for part in (", ".join(named), said) if part)
 
 
 class Who(NamedTuple):

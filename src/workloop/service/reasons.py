@@ -9,6 +9,7 @@ from workloop.domain.item import Item, State
 from workloop.domain.lane import Lane, LaneState
 from workloop.domain.lease import effective_state, expired
 from workloop.domain.rank import wait_bound_us
+from workloop.domain.verdict import told_once
 from workloop.service.call import Queue, contract_of, require_campaign
 from workloop.service.follow_ups import open_follow_ups
 from workloop.service.insights import addressed, key_of, lane_note
@@ -209,7 +210,5 @@ def why_failed(tx: Reading, item: Item) -> str:
     if verdicts and verdicts[-1].outcome == "rejected":
         verdict = verdicts[-1]
         seen = next(iter(verdict.reproduction.strip().splitlines()), "")
-        said.insert(
-            0, f"red in round {verdict.round}: {', '.join(verdict.failed_checks)}" + (f": {seen}" if seen else "")
-        )
+        said.insert(0, f"red in round {verdict.round}: {told_once(verdict.failed_checks, seen)}")
     return "; ".join(said)

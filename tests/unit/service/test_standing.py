@@ -38,6 +38,18 @@ def test_why_of_a_failed_root_says_what_was_red(bench: Bench) -> None:
     assert "much more" not in reason["message"]
 
 
+def test_why_of_a_failed_root_names_a_check_once_though_the_hosts_words_begin_with_it(bench: Bench) -> None:
+    """What a host writes names each check by itself."""
+    taken = bench.claim(
+        bench.candidate("lie", checks=[{"id": "suite", "command": "make test"}], rounds_max=1), "checker"
+    )
+    said = "suite: failed (failed), exit code 1; its output ends with:\nFAIL"
+    bench.verdict(taken, "rejected", failed_checks=["suite", "objective"], reproduction=said)
+    (reason,) = bench.do("why", key="lie")["reasons"]
+    assert reason["message"].count("suite") == 1 + reason["message"].partition("; ")[2].count("suite")
+    assert reason["message"].startswith("red in round 1: objective: suite: failed (failed)")
+
+
 def test_why_of_a_root_that_failed_before_any_verdict_says_how_it_ended(bench: Bench) -> None:
     """There is nothing red to name."""
     bench.add("plain", attempts_max=1)

@@ -9,6 +9,7 @@ from workloop.config import PhaseConfig
 from workloop.domain.checks import CheckResult
 from workloop.domain.contract import Contract
 from workloop.domain.handoff import CHAIN_MAX, MARKER, PROMPT_BYTES_MAX
+from workloop.domain.verdict import told_once
 from workloop.driver.attempt.attempt import Words
 from workloop.driver.attempt.holding import Held
 from workloop.driver.workshop import WorkTree
@@ -151,8 +152,11 @@ def check_line(name: str, kind: str, command: str | tuple[str, ...]) -> str:
 
 
 def findings_text(contract: Contract) -> str:
-    """Write why the candidate was rejected."""
-    return "\n".join(f"- {finding.check_id}: {finding.reproduction}" for finding in contract.findings)
+    """Write why the candidate was rejected; what is known of several checks together is written once."""
+    seen = dict[str, list[str]]()
+    for finding in contract.findings:
+        seen.setdefault(finding.reproduction, []).append(finding.check_id)
+    return "\n".join(f"- {told_once(names, said)}" for said, names in seen.items())
 
 
 def receipts_text(receipts: Sequence[CheckResult]) -> str:
