@@ -63,6 +63,12 @@ def test_check_that_cannot_tell_the_difference_parks_the_root_and_an_answer_resu
     bench.wait_until(lambda: bench.state("a") == "deferred")
     question = bench.client.call("why", {"key": "a"})["reasons"][0]
     assert question["code"] == "BRAKE"
+    first, *does = question["message"].splitlines()
+    assert "Check vacuous cannot judge it: it passes without the work as well" in first
+    assert first.endswith("Seen on the base: passed; on the candidate: passed.")
+    sha = bench.show("a")["candidate"]
+    wanted = (f"check prove a --commit {sha}", "answer a", "supersede a NEW", "cancel a")
+    assert [f"workloop {words}" in said for words, said in zip(wanted, does, strict=True)] == [True] * 4
     bench.client.call("answer", {"key": "a", "text": "look again"})
     loop.wait_for("checked", key="a~v2")
     assert bench.ends("a") == ["complete"]

@@ -160,15 +160,28 @@ def fail(call: Call, item: Item, detail: Mapping[str, Scalar], **counters: int) 
         from workloop.domain.question import Brake
 
         root = call.item(item.lineage)
-        why = str(detail.get("reason") or detail.get("cause") or "its attempts were used up")
-        asks = f"No verifier could settle {root.key}; the last one: {why}. Look at the candidate and say how to go on."
-        park(call, root, Brake.VERIFICATION_EXHAUSTED, asks, why)
+        why = str(detail.get("reason") or detail.get("cause") or "Its verifiers have used up their attempts.")
+        park(call, root, Brake.VERIFICATION_EXHAUSTED, asked_of_a_person(root, why), why)
     elif item.role is Role.REPAIR:
         root = call.change(call.item(item.lineage), Move.EXHAUST, {"repair_failed": item.key})
         reached(call, root, CLOSED)
     else:
         reached(call, failed, CLOSED)
     return failed
+
+
+def asked_of_a_person(root: Item, why: str) -> str:
+    """Ask what becomes of a result that nobody could judge: why, by its first part, and what a person can do."""
+    told = why.partition("\n\n")[0].strip()
+    sha = f" --commit {root.candidate_sha}" if root.candidate_sha else ""
+    return (
+        f"The result of {root.key} is there, and it could not be judged. {told}\n"
+        f"To see for yourself: workloop check prove {root.key}{sha}\n"
+        f'To have it judged again, once you mended what is outside of it: workloop answer {root.key} "judge it again"\n'
+        f'To replace it by an item with a check that can tell: workloop add "TITLE" --key NEW --check "COMMAND", then '
+        f'workloop supersede {root.key} NEW --reason "its check cannot tell"\n'
+        f'To drop it: workloop cancel {root.key} --reason "WHY"'
+    )
 
 
 def park(call: Call, item: Item, brake: Brake, asks: str, evidence: str = "", **counters: int) -> Item:

@@ -6,7 +6,15 @@ import pytest
 
 from workloop.domain.checks import Check, CheckKind, CheckOutcome, CheckResult, JudgeReason, judge_check
 from workloop.domain.contract import Contract
-from workloop.driver.attempt.judging import HostWord, held_to, judge, judge_unchecked, receipts
+from workloop.driver.attempt.judging import (
+    CANNOT,
+    CONTRACT_FAULTS,
+    HostWord,
+    held_to,
+    judge,
+    judge_unchecked,
+    receipts,
+)
 
 Of = CheckOutcome
 
@@ -107,3 +115,17 @@ def test_checks_prove_nothing_about_what_is_no_commit() -> None:
     check = Check(id="one", kind=CheckKind.PROVES, command="true")
     assert judge_unchecked(Contract(title="t", objective="o")).word is HostWord.GREEN
     assert judge_unchecked(Contract(title="t", objective="o", checks=(check,))).word is HostWord.UNJUDGEABLE
+
+
+def test_what_cannot_be_judged_is_told_with_the_check_and_both_sides_and_why() -> None:
+    seen = result(Of.PASSED, Of.PASSED)
+    told = judge((seen,), (), ()).reproduction
+    assert told.splitlines()[0] == (
+        "Check one cannot judge it: it passes without the work as well, so that its pass says nothing."
+        " Seen on the base: passed; on the candidate: passed."
+    )
+    assert "what it printed last" in told.partition("\n\n")[2]
+
+
+def test_every_fault_of_a_contract_is_explained() -> None:
+    assert CANNOT.keys() == CONTRACT_FAULTS

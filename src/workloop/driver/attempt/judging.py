@@ -19,6 +19,18 @@ CONTRACT_FAULTS = frozenset(
         JudgeReason.CONTROL_CANNOT_FAIL,
     }
 )
+CANNOT = {
+    JudgeReason.VACUOUS: "it passes without the work as well, so that its pass says nothing",
+    JudgeReason.RED_BEFORE_CANDIDATE: "it fails without the work as well, so that its failure says nothing",
+    JudgeReason.FLAKY_ON_BASE: "without the work it sometimes passes and sometimes fails, so that its pass is chance",
+    JudgeReason.BASE_NOT_RED_BY_ASSERTION: (
+        "without the work it did not get as far as an assertion that failed, so that nobody has seen it red"
+    ),
+    JudgeReason.CONTROL_CANNOT_FAIL: (
+        "its control, which must fail, passes with the work and without, so that nobody knows whether it can be red"
+    ),
+}
+"""Why a check says nothing of a candidate, for a person who has to decide what becomes of it."""
 CONCLUSIVE = frozenset({CheckOutcome.PASSED, CheckOutcome.FAILED})
 
 
@@ -58,7 +70,7 @@ def judge(results: Sequence[CheckResult], violations: Sequence[str], problems: S
         return Judgement(word=HostWord.GREEN)
     faults = [result for result in bad if result.reason in CONTRACT_FAULTS]
     if faults:
-        return Judgement(word=HostWord.UNJUDGEABLE, failed=ids(faults), reproduction=tell(faults))
+        return Judgement(word=HostWord.UNJUDGEABLE, failed=ids(faults), reproduction=tell_unjudgeable(faults))
     red = [result for result in bad if is_red(result)]
     if red:
         return Judgement(word=HostWord.REJECTED, failed=ids(red), reproduction=tell(red))
@@ -89,7 +101,7 @@ def judge_unchecked(contract: Contract) -> Judgement:
     if not contract.checks:
         return Judgement(word=HostWord.GREEN)
     named = tuple(check.id for check in contract.checks)
-    told = "the result is no commit, so the contract's checks cannot be run on it"
+    told = f"The result is no commit, so {' and '.join(named)} could not be run on it."
     return Judgement(word=HostWord.UNJUDGEABLE, failed=named, reproduction=told)
 
 
@@ -113,6 +125,16 @@ def tell(results: Sequence[CheckResult]) -> str:
         f" its output ends with:\n{result.output_tail[-TAIL_CHARACTERS:]}"
         for result in results
     )
+
+
+def tell_unjudgeable(results: Sequence[CheckResult]) -> str:
+    """Write for a person which checks cannot judge, why, and what was seen on both sides; then what was printed."""
+    said = (
+        f"Check {result.check_id} cannot judge it: {CANNOT[result.reason]}."
+        f" Seen on the base: {result.outcome_on_base or 'nothing'}; on the candidate: {result.outcome_on_candidate}."
+        for result in results
+    )
+    return f"{' '.join(said)}\n\n{tell(results)}"
 
 
 def receipts(results: Sequence[CheckResult]) -> list[NewEvidence]:

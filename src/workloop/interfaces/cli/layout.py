@@ -12,6 +12,12 @@ Facts = Mapping[str, Any]
 LAST_COLUMN_MIN = 20
 
 
+def block(mark: str, text: str) -> list[str]:
+    """Write a text of several lines below a mark, none of them blank."""
+    first, *rest = [line for line in map(one_line, str(text).splitlines()) if line] or [""]
+    return [f"{mark}{first}", *(f"  {line}" for line in rest)]
+
+
 def one_line(value: object) -> str:
     """Write a value so that it stays in its cell."""
     if value is None:

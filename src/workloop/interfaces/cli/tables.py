@@ -2,7 +2,7 @@
 
 from workloop.domain.session import printable
 from workloop.interfaces.cli import check_tables, costtables
-from workloop.interfaces.cli.layout import Facts, columns, one_line, pairs, short
+from workloop.interfaces.cli.layout import Facts, block, columns, one_line, pairs, short
 from workloop.interfaces.cli.runtime_tables import RUNTIME_WRITERS
 
 WORDS_SHOWN = 200
@@ -36,7 +36,7 @@ def status(facts: Facts) -> list[str]:
     """Write how a campaign stands: problems first; follow-ups are no work of their own."""
     lines = [f"campaign {facts['campaign']} is {facts['state']}" + because(facts.get("pause_reason"))]
     for question in facts["questions"]:
-        lines.append(f"question on {question['key']}: {one_line(question['asks'])}")
+        lines += block(f"question on {question['key']}: ", question["asks"])
         lines.append(f"  answer it: workloop answer {question['key']} TEXT")
     lines += [f"failed: {row['key']}: {one_line(row['why'])}" for row in facts["failed"]]
     lines += [f"stuck: {row['key']} waits for {row['behind']}" for row in facts["stuck"]]
@@ -67,7 +67,7 @@ def why(facts: Facts) -> list[str]:
     """Write why an item stands where it stands."""
     lines = [f"{facts['key']} is {facts['state']}" + (", claimable now" if facts["claimable"] else "")]
     for reason in facts["reasons"]:
-        lines += [f"- {one_line(reason['message'])}", f"  do: {one_line(reason['unblock'])}"]
+        lines += [*block("- ", reason["message"]), f"  do: {one_line(reason['unblock'])}"]
     return lines
 
 
