@@ -65,9 +65,11 @@ class _TextLoader(importlib.abc.InspectLoader):
         self.path = path
 
     def get_source(self, fullname: str) -> str:
+        """Return the text that was judged."""
         return self.text
 
     def get_code(self, fullname: str) -> types.CodeType:
+        """Return that text compiled under the name of its file."""
         return self.source_to_code(self.text, str(self.path))
 
 
