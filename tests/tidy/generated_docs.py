@@ -13,6 +13,7 @@ from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
 
+from error_makers import HELPERS, KNOWN_OTHERWISE
 from settings_meanings import MEANING
 
 import workloop
@@ -55,21 +56,6 @@ HERE = Path()
 SRC = ROOT / "src" / "workloop"
 PART = re.compile(r"<!-- generated: (?P<name>[a-z-]+) -->\n(?P<text>.*?)<!-- end -->", re.DOTALL)
 CODE = re.compile(r"[A-Z][A-Z0-9_]{3,}$")
-HELPERS = {
-    "bad": "BadRequest",
-    "optional_whole": "BadRequest",
-    "unknown_name": "BadRequest",
-    "no_observation": "EvidenceRejected",
-    "refuse": "StoreUnavailable",
-    "busy": "StoreUnavailable",
-    "reason": "reason",
-}
-KNOWN_OTHERWISE = {
-    "LEASE_LOST": "LeaseLost",
-    "ALREADY_SETTLED": "LeaseLost",
-    "BAD_REQUEST": "BadRequest",
-    "BAD_PRIORITY": "BadRequest",
-}
 PROBE, CANDIDATE = "probe.py", "candidate.py"
 EVERYWHERE = (Move.SUPERSEDE, Move.CANCEL)
 ABLE = {
