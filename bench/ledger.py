@@ -93,35 +93,32 @@ def attempts() -> Iterator[Record]:
         yield Note(topic="worker", text="it ended by itself", phase=phase)
 
 
-def bare(path: Path, lines: list[bytes]) -> float:
-    """Write lines, each made durable, as anything that must not lose one has to."""
-    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
-    try:
-        begun = time.perf_counter()
-        for line in lines:
-            os.write(descriptor, line)
-            os.fsync(descriptor)
-        return time.perf_counter() - begun
-    finally:
-        os.close(descriptor)
+def bare(descriptor: int, line: bytes) -> float:
+    """Write a line and make it durable, as anything that must not lose it has to."""
+    begun = time.perf_counter()
+    os.write(descriptor, line)
+    os.fsync(descriptor)
+    return time.perf_counter() - begun
 
 
 def grown(folder: Path, rounds: int) -> tuple[list[float], list[float]]:
-    """Append in turns with the bare writes of the same bytes."""
+    """Append each record in turn with the bare write of the same bytes."""
     ledger = Ledger.create(folder / "grown.jsonl", opening(), clock=Now())
+    descriptor = os.open(folder / "bare", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
     records = attempts()
     shares: list[float] = []
     each: list[float] = []
     for _ in range(rounds):
-        at = ledger.path.stat().st_size
-        batch = list(islice(records, BATCH))
-        begun = time.perf_counter()
-        for record in batch:
+        theirs = own = 0.0
+        for record in islice(records, BATCH):
+            at = ledger.files.size
+            begun = time.perf_counter()
             ledger.append(record)
-        took = time.perf_counter() - begun
-        written = ledger.path.read_bytes()[at:].splitlines(keepends=True)
-        shares.append(bare(folder / "bare", written) / took)
-        each.append(took / BATCH * 1e3)
+            own += time.perf_counter() - begun
+            theirs += bare(descriptor, os.pread(ledger.files.descriptor, ledger.files.size - at, at))
+        shares.append(theirs / own)
+        each.append(own / BATCH * 1e3)
+    os.close(descriptor)
     ledger.release()
     return shares, each
 

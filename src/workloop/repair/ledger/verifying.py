@@ -12,7 +12,8 @@ from typing import BinaryIO
 from workloop.domain.errors import BadRequest, NotFound
 from workloop.repair.ledger.anchor import Anchor, AnchorError, NoAnchorYetError, anchor_path, read_anchor
 from workloop.repair.ledger.books import Books, MisplacedError, Standing, opened
-from workloop.repair.ledger.chain import LINE_BYTES_MAX, BrokenLineError, Entry, Place, Reason, read_line
+from workloop.repair.ledger.chain import LINE_BYTES_MAX, BrokenLineError, Entry, Place, Reason
+from workloop.repair.ledger.reading import read
 from workloop.repair.ledger.records import PhaseStart, RunClose, RunOpen
 from workloop.repair.ledger.signing import holds
 from workloop.repair.ledger.structure import take
@@ -118,7 +119,7 @@ class Walk:
             longer = len(line) > LINE_BYTES_MAX
             reason = Reason.MALFORMED if longer else Reason.TORN
             raise BrokenLineError(reason, "it is longer than any record" if longer else "it has no end")
-        entry = read_line(line[:-1], self.place, len(self.entries))
+        entry = read(line[:-1], self.place, len(self.entries))
         self.enter(entry)
         run = self.place.run if self.place is not None else self.books.opening.run if self.books else ""
         self.place = Place(seq=entry.seq + 1, run=run, prev=entry.hash)
