@@ -181,10 +181,18 @@ def test_a_first_wrong_repair_is_refused_and_the_second_is_activated(stage: Stag
 def test_a_verdict_about_another_commit_is_a_slip_of_the_driver_and_never_a_pass(stage: Stage, name: str) -> None:
     """One verdict for this commit and one for that one are no two verdicts for the same."""
     kind = VerdictKind.REGRESSION if name == "verify_regression" else VerdictKind.REPRODUCER
-    both = (*runs(BASE, False, False), *runs(OTHER, True, True))
+    before = runs(BASE, kind is VerdictKind.REGRESSION, kind is VerdictKind.REGRESSION)
+    both = (*before, *runs(commit_of(2), True, True))
     seen = stage.see({"run_task": [FOUND], name: [Verdict(kind=kind, commit=OTHER, passed=True, runs=both)]})
     stopped(seen, StopReason.DRIVER_ERROR)
     assert seen.of("activation") == []
+
+
+@pytest.mark.parametrize("commit", [OTHER, commit_of(1)[:12], "HEAD", ""])
+def test_an_acceptance_of_another_commit_accepts_nothing(stage: Stage, commit: str) -> None:
+    seen = stage.see({"accept_task": [Verdict(kind=VerdictKind.ACCEPTANCE, commit=commit, passed=True)]})
+    stopped(seen, StopReason.DRIVER_ERROR)
+    assert seen.of("task_outcome") == []
 
 
 @pytest.mark.parametrize(
@@ -271,6 +279,7 @@ def test_a_repair_has_so_many_attempts_and_no_more(stage: Stage, limit: int) -> 
     stage.limits = replace(LIMITS, max_repair_attempts=limit)
     nothing = worked(candidate=None, base=BASE)
     seen = stage.see({"run_task": [FOUND], "run_repair": [nothing, nothing, nothing]})
+    stopped(seen, StopReason.QUEUE_COMPLETE if limit >= 4 else StopReason.QUEUE_COMPLETE_WITH_FAILURES)
     assert seen.asked.count("run_repair") == min(4, limit)
     assert len(seen.of("activation")) == (limit >= 4)
     assert seen.records[-1][1]["repairs"] == 1, "counted when it begins, once"
