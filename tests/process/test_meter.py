@@ -3,6 +3,7 @@
 import gzip
 import json
 import socket
+import sys
 import threading
 from pathlib import Path
 
@@ -339,6 +340,13 @@ def test_keys_are_in_no_text_of_the_meter(caplog: pytest.LogCaptureFixture) -> N
         told = f"{meter.endpoint} {meter.meter.books} {meter.purse.charges} {meter.purse.plans} {caplog.text}"
     assert PROVIDER_KEY not in told
     assert meter.endpoint.key not in told
+
+
+def test_other_threads_have_short_turns_as_long_as_the_meter_runs() -> None:
+    usual = sys.getswitchinterval()
+    with Provider() as provider, stage(provider.url):
+        assert sys.getswitchinterval() <= usual / 5
+    assert sys.getswitchinterval() == usual
 
 
 def test_reading_adds_up_all_calls() -> None:

@@ -3,8 +3,10 @@
 import asyncio
 import logging
 import secrets
+import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from workloop.runner.meter.routes import KEY_MARK, Family
 LOG = logging.getLogger(__name__)
 LOOPBACK = "127.0.0.1"
 HEADER_BYTES_MAX = 65_536
+TURN_SECONDS = 0.0005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +129,7 @@ class Meter:
         """Run the meter's own loop on its thread."""
         try:
             self.prices.warm()
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            with short_turns(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(self.listen())
         except Exception as error:
             LOG.exception("the meter ended")
@@ -184,6 +187,17 @@ class Meter:
         for book in tuple(self.books.by_digest.values()):
             await end_calls(book)
         await server.shutdown(timeout=1.0)
+
+
+@contextmanager
+def short_turns() -> Generator[None]:
+    """Let no other thread keep the interpreter for longer than a token may wait; usually it may for 5 ms."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(min(usual, TURN_SECONDS))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(usual)
 
 
 async def end_calls(book: Book) -> None:
