@@ -9,6 +9,7 @@ from cli_project import Project, project_with
 
 from workloop.domain.budget import Payer
 from workloop.domain.charge import Charge, ChargeState
+from workloop.domain.journal import SessionRow
 from workloop.domain.progress import Weight
 from workloop.domain.session import Tokens
 from workloop.domain.spend import Amount
@@ -107,7 +108,7 @@ def test_a_forecast_is_drawn_from_what_finished_items_cost(project: Project, jou
     project.ask("cancel", "key-1", "--reason", "not needed")
     found = project.ask("simulate")
     assert (found["items"], found["samples"]) == (1, 1)
-    assert found["forecast"]["cost_usd"] == {"middle": 3.0, "nine_in_ten": 3.0}
+    assert found["forecast"]["cost_usd"] == {"middle": 3.0, "nine_in_ten": 3.0, "samples": 1}
     assert "take it for a guess" in found["note"]
     roles = {(row["role"], row["harness"]): row["sessions"] for row in found["per_session"]}
     assert roles == {("work", "claude"): 1, ("work", "codex"): 2}
@@ -121,3 +122,51 @@ def test_costs_of_an_unknown_target_are_refused_with_the_known_ones(
     assert (done.code, done.problem["code"]) == (7, "TARGET_NOT_FOUND")
     assert target in done.problem["suggested_fix"]
     assert project.ask("cost", "--target", target)["total"]["sessions"] == 3
+
+
+def test_what_nobody_knows_is_unknown_and_never_nothing(project: Project, journal: SqliteJournal, target: str) -> None:
+    """A program that told nothing, and a model without a price, are not free."""
+    payer = Payer(target=target, campaign="main", harness="mine", root="key-2")
+    silent = replace(PAID, session_id="s-9", payer=payer, model="", spent=Amount(Tokens(), 0, 5, 1), priced=False)
+    journal.charge_put(silent)
+    unpriced = replace(silent, session_id="s-8", payer=replace(payer, harness="other"), model="odd")
+    journal.charge_put(replace(unpriced, spent=Amount(Tokens(input=70), 0, 5, 1)))
+    never = replace(silent, session_id="s-7", payer=replace(payer, harness="dead"))
+    journal.charge_put(never)
+    journal.session_put(SessionRow(session_id="s-7", target=target, harness="dead", began_at=at(0)))
+    rows = {row["name"]: row for row in project.ask("cost", "--by", "harness")["rows"]}
+    assert (rows["mine"]["cost_usd"], rows["mine"]["new_tokens"], rows["mine"]["tokens"]) == (None, None, None)
+    assert (rows["mine"]["cost_unknown"], rows["mine"]["tokens_unknown"]) == (1, 1)
+    assert (rows["other"]["cost_usd"], rows["other"]["new_tokens"], rows["other"]["cost_unknown"]) == (None, 70, 1)
+    assert (rows["dead"]["cost_usd"], rows["dead"]["cost_unknown"]) == (0.0, 0), "it never did anything"
+    whole = project.ask("cost")["total"]
+    assert (whole["cost_usd"], whole["cost_unknown"]) == (5.0, 2)
+    table = project.run("--no-json", "cost", "--by", "harness").out
+    assert "unknown" in next(line for line in table.splitlines() if line.startswith("mine"))
+    later = project.run("--no-json", "cost", "--by", "model").out
+    assert "about 5.00" in next(line for line in later.splitlines() if line.startswith("in all"))
+
+
+def test_a_sum_with_an_unknown_part_is_a_floor(project: Project, journal: SqliteJournal, target: str) -> None:
+    """Half of a day is no day."""
+    payer = Payer(target="other", campaign="main", harness="mine", root="key-1")
+    for number, micros in enumerate((2_000_000, 0)):
+        spent = Amount(Tokens(input=5), micros, 5, 1)
+        journal.charge_put(replace(PAID, session_id=f"o-{number}", payer=payer, spent=spent, priced=micros > 0))
+    table = project.run("--no-json", "cost", "--by", "project").out
+    assert "at least 2.00" in next(line for line in table.splitlines() if line.startswith("other"))
+
+
+def test_a_forecast_takes_nothing_unknown_for_nothing(project: Project, journal: SqliteJournal, target: str) -> None:
+    """Money is drawn from what is known of it, and from nothing else."""
+    project.ask("cancel", "key-1", "--reason", "not needed")
+    payer = Payer(target=target, campaign="main", harness="mine", root="key-1")
+    silent = replace(PAID, session_id="s-9", payer=payer, spent=Amount(Tokens(), 0, 5, 1), priced=False)
+    journal.charge_put(silent)
+    found = project.ask("simulate")
+    assert found["forecast"]["cost_usd"] == {"middle": None, "nine_in_ten": None, "samples": 0}
+    assert found["cost_unknown"] == 1
+    assert "of 1 of them nobody knows what they cost" in found["note"]
+    each = {row["harness"]: row["cost_usd"]["middle"] for row in found["per_session"]}
+    assert each == {"claude": 3.0, "codex": 1.0, "mine": None}
+    assert "unknown" in project.run("--no-json", "simulate").out

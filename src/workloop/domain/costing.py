@@ -1,10 +1,10 @@
 """What sessions cost, added up by what people ask for, and what a backlog may cost by that history."""
 
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from workloop.domain.charge import Charge, ChargeState
 from workloop.domain.clock import to_text
@@ -30,23 +30,59 @@ class By(StrEnum):
     HARNESS = "harness"
 
 
+Spoke = Callable[[str], bool]
+"""Whether a session, by its id, did anything at all, so that it must have used something."""
+
+
+def always(session_id: str) -> bool:
+    """Say of every session that it may have used something."""
+    del session_id
+    return True
+
+
+def dark(charge: Charge, spoke: Spoke) -> frozenset[Unit]:
+    """Return in which of money and tokens nobody knows what a session used, so that its 0 is no 0."""
+    money, tokens = charge.spent.cost_micros, charge.spent.tokens.total
+    if money and tokens:
+        return frozenset()
+    lost = charge.state is ChargeState.UNKNOWN
+    used = lost or money > 0 or tokens > 0 or spoke(charge.session_id)
+    found = {Unit.COST} if used and not money and not charge.priced else set[Unit]()
+    return frozenset(found | ({Unit.TOKENS} if used and not tokens else set()))
+
+
+class Past(NamedTuple):
+    """What something cost, and the units in which that is not the whole of it."""
+
+    spent: Amount
+    dark: frozenset[Unit] = frozenset()
+
+
 @dataclass(slots=True, kw_only=True)
 class Sum:
-    """What some sessions cost together; `wasted` is the part whose claims brought nothing."""
+    """What some sessions cost together; `wasted` is the part whose claims brought nothing.
+
+    `cost_unknown` and `tokens_unknown` count those of which nobody knows: they are in the sum as nothing.
+    """
 
     spent: Amount = NOTHING
     wasted: Amount = NOTHING
     unknown: int = 0
     unpriced: int = 0
     running: int = 0
+    cost_unknown: int = 0
+    tokens_unknown: int = 0
     roots: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
-    def add(self, charge: Charge) -> None:
+    def add(self, charge: Charge, spoke: Spoke = always) -> None:
         """Add one session."""
         if charge.state is ChargeState.RESERVED:
             self.running += 1
             return
         self.spent += charge.spent
+        missing = dark(charge, spoke)
+        self.cost_unknown += Unit.COST in missing
+        self.tokens_unknown += Unit.TOKENS in missing
         self.unknown += charge.state is ChargeState.UNKNOWN
         self.unpriced += not charge.priced and charge.spent.tokens.total > 0
         if charge.brought in (Weight.FRUITLESS, Weight.UNCOUNTED):
@@ -84,11 +120,11 @@ def name_by(charge: Charge, by: By) -> str:
             return charge.payer.harness
 
 
-def sums(charges: Iterable[Charge], by: By) -> dict[str, Sum]:
+def sums(charges: Iterable[Charge], by: By, spoke: Spoke = always) -> dict[str, Sum]:
     """Add sessions up by a name, the dearest first; days in their order."""
     found: dict[str, Sum] = {}
     for charge in charges:
-        found.setdefault(name_by(charge, by), Sum()).add(charge)
+        found.setdefault(name_by(charge, by), Sum()).add(charge, spoke)
     if by is By.DAY:
         return dict(sorted(found.items()))
     return dict(sorted(found.items(), key=lambda pair: (-pair[1].spent.cost_micros, -fresh(pair[1].spent.tokens))))
@@ -112,25 +148,32 @@ def spread(values: Sequence[int]) -> Spread:
     return Spread(samples=len(ordered), middle=round(statistics.median(ordered)), high=high)
 
 
-def per_session(charges: Iterable[Charge]) -> dict[tuple[str, str], dict[Unit, Spread]]:
-    """Return what one session costs, by role and harness."""
-    found: dict[tuple[str, str], list[Amount]] = {}
+def per_session(charges: Iterable[Charge], spoke: Spoke = always) -> dict[tuple[str, str], dict[Unit, Spread]]:
+    """Return what one session costs, by role and harness, in each unit by those of which it is known."""
+    found: dict[tuple[str, str], list[Past]] = {}
     for charge in charges:
         if charge.state is not ChargeState.RESERVED and not charge.probe:
-            found.setdefault((charge.role, charge.payer.harness), []).append(charge.spent)
-    return {key: {unit: spread([one.of(unit) for one in amounts]) for unit in SHOWN} for key, amounts in found.items()}
+            past = Past(charge.spent, dark(charge, spoke))
+            found.setdefault((charge.role, charge.payer.harness), []).append(past)
+    return {key: {unit: spread(known_in(unit, pasts)) for unit in SHOWN} for key, pasts in found.items()}
+
+
+def known_in(unit: Unit, pasts: Iterable[Past]) -> list[int]:
+    """Return the amounts in a unit of what is known whole in it."""
+    return [past.spent.of(unit) for past in pasts if unit not in past.dark]
 
 
 SHOWN: Final = (Unit.COST, Unit.TOKENS, Unit.WALL, Unit.SESSIONS)
 
 
-def per_root(charges: Iterable[Charge], over: frozenset[tuple[str, str]]) -> list[Amount]:
-    """Return what each finished item cost with all its follow-ups."""
-    found: dict[tuple[str, str], Amount] = {}
+def per_root(charges: Iterable[Charge], over: frozenset[tuple[str, str]], spoke: Spoke = always) -> list[Past]:
+    """Return what each finished item cost with all its follow-ups; one unknown session makes the whole unknown."""
+    found: dict[tuple[str, str], Past] = {}
     for charge in charges:
         root = (charge.payer.target, charge.payer.root)
         if root in over and charge.state is not ChargeState.RESERVED:
-            found[root] = found.get(root, NOTHING) + charge.spent
+            before = found.get(root, Past(NOTHING))
+            found[root] = Past(before.spent + charge.spent, before.dark | dark(charge, spoke))
     return list(found.values())
 
 
@@ -142,22 +185,24 @@ def draws(below: int) -> Iterator[int]:
         yield (state >> 33) % below
 
 
-def forecast(history: Sequence[Amount], items: int) -> dict[Unit, Spread]:
-    """Return what so many more items may cost in all, drawn again and again from what finished ones did."""
+def forecast(history: Sequence[Past], items: int) -> dict[Unit, Spread]:
+    """Return what so many more items may cost in all, drawn again and again from what finished ones did.
+
+    In each unit only those of which it is known are drawn from; a unit of which nothing is known has no samples.
+    """
     if not history or not items:
         return {}
-    drawn, chosen = min(items, DRAWN_MAX), draws(len(history))
-    totals: list[Amount] = []
-    for _ in range(DRAWS):
-        total = NOTHING
-        for _ in range(drawn):
-            total += history[next(chosen)]
-        totals.append(total)
-    found: dict[Unit, Spread] = {}
-    for unit in SHOWN:
-        middle = spread([total.of(unit) * items // drawn for total in totals])
-        found[unit] = Spread(samples=len(history), middle=middle.middle, high=middle.high)
-    return found
+    return {unit: drawn_from(known_in(unit, history), items) for unit in SHOWN}
+
+
+def drawn_from(amounts: Sequence[int], items: int) -> Spread:
+    """Return how the sum of so many draws is spread."""
+    if not amounts:
+        return spread(())
+    drawn, chosen = min(items, DRAWN_MAX), draws(len(amounts))
+    totals = [sum(amounts[next(chosen)] for _ in range(drawn)) * items // drawn for _ in range(DRAWS)]
+    found = spread(totals)
+    return Spread(samples=len(amounts), middle=found.middle, high=found.high)
 
 
 def tokens_of(tokens: Tokens) -> Mapping[str, int]:
