@@ -136,20 +136,20 @@ def long_ledger(path: Path, lines: int) -> None:
 
 
 def decoded(path: Path) -> float:
-    """Hash each line and decode it, and do nothing else with it."""
-    begun = time.perf_counter()
+    """Hash each line and decode it, and do nothing else with it; returns the processor's time."""
+    begun = time.process_time()
     with path.open("rb") as stream:
         for line in stream:
             hashlib.sha256(line).hexdigest()
             json.loads(line)
-    return time.perf_counter() - begun
+    return time.process_time() - begun
 
 
 def believed(path: Path) -> float:
-    """Verify a ledger."""
-    begun = time.perf_counter()
+    """Verify a ledger; returns the processor's time."""
+    begun = time.process_time()
     assert verify(path).whole
-    return time.perf_counter() - begun
+    return time.process_time() - begun
 
 
 def measure(quick: bool) -> list[Result]:

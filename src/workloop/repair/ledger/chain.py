@@ -8,7 +8,6 @@ sorted), prev, hash. `hash` is the SHA-256 of the format's name and of the raw b
 import hashlib
 import json
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, cast
 
@@ -53,8 +52,7 @@ class BrokenLineError(ValueError):
         self.detail = detail
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(NamedTuple):
     """Where in its chain a line stands."""
 
     seq: int
