@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from repair_stage import BASE, LIMITS, Seen, Stage, stopped
 
+from repair_stage import BASE, LIMITS, Seen, Stage, stopped
 from workloop.repair.ledger.records import ChargeState, StopReason, VerdictKind
 from workloop.repair.observations.finding import ObservationSource
 from workloop.repair.port import (

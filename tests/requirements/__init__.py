@@ -1,5 +1,6 @@
 """Reported failures of systems like this one, by id, with the tests that hold each or the reason why none does."""
 
+from requirements.bench import BENCH
 from requirements.claims import CLAIMS
 from requirements.done import DONE
 from requirements.handing_on import HANDING_ON
@@ -27,4 +28,5 @@ REQUIREMENTS = (
     *SECRETS,
     *SPENDING,
     *TREES,
+    *BENCH,
 )
