@@ -202,6 +202,18 @@ def put_a_folder_link(tree: Path) -> None:
     tree.chmod(0o555)
 
 
+def make_executable(tree: Path) -> None:
+    (tree / "tools" / "lint.py").chmod(0o555)
+
+
+def open_a_folder(tree: Path) -> None:
+    (tree / "tools").chmod(0o777)
+
+
+def replace_the_manifest(tree: Path) -> None:
+    writable(tree.parent / "manifest.json").write_text("{}")
+
+
 @pytest.mark.parametrize(
     ("tamper", "path", "how"),
     [
@@ -210,9 +222,9 @@ def put_a_folder_link(tree: Path) -> None:
         (remove_a_file, "tools/lint.py", "is missing"),
         (put_a_link, "tools/lint.py", "is no plain file"),
         (put_a_folder_link, "tools", "is no folder"),
-        (lambda tree: (tree / "tools" / "lint.py").chmod(0o555), "tools/lint.py", "has the mode 0555 instead of 0444"),
-        (lambda tree: (tree / "tools").chmod(0o777), "tools", "is no folder that nobody may write to"),
-        (lambda tree: writable(tree.parent / "manifest.json").write_text("{}"), "manifest.json", "is not what the id"),
+        (make_executable, "tools/lint.py", "has the mode 0555 instead of 0444"),
+        (open_a_folder, "tools", "is no folder that nobody may write to"),
+        (replace_the_manifest, "manifest.json", "is not what the id"),
     ],
 )
 def test_a_runtime_that_was_touched_starts_no_worker_and_the_first_path_is_named(
