@@ -2,5 +2,6 @@
 
 from workloop.runner.checks.plan import CheckPlan, CheckReport
 from workloop.runner.checks.rounds import run_checks
+from workloop.runner.checks.tree import judging
 
-__all__ = ["CheckPlan", "CheckReport", "run_checks"]
+__all__ = ["CheckPlan", "CheckReport", "judging", "run_checks"]

@@ -15,7 +15,8 @@ class CheckPlan:
     """What to check; run names this round of checks and must be new, overlay_dir holds the operator's own tests.
 
     Every run has an empty HOME of its own unless one is given. With a mutation, a command that is run in each checkout
-    before the check, one can see whether the check notices.
+    before the check, one can see whether the check notices. With `laid_over` a candidate that changed what judges it is
+    not refused: the base's takes the place of all of it.
     """
 
     run: str
@@ -33,6 +34,7 @@ class CheckPlan:
     rooms: Rooms = field(default_factory=Rooms)
     reruns: RerunPolicy = field(default_factory=RerunPolicy)
     mutation: str = ""
+    laid_over: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
