@@ -12,6 +12,28 @@ from typing import Protocol
 from workloop.repair.ledger.records import ChargeState, PhaseKind, VerdictKind
 from workloop.repair.observations.finding import Observation
 
+__all__ = [
+    "CALLBACKS",
+    "Abort",
+    "Charge",
+    "ChargeState",
+    "CheckRun",
+    "Confirmation",
+    "EvidenceFile",
+    "HarnessRevision",
+    "Observation",
+    "PhaseContext",
+    "PhaseKind",
+    "RepairDriver",
+    "Task",
+    "Verdict",
+    "VerdictKind",
+    "WorkerResult",
+    "WorkerStatus",
+    "settled",
+    "unknown",
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarnessRevision:
