@@ -79,6 +79,7 @@ class JudgeReason(StrEnum):
     FLAKY = "flaky"
     CONTROL_NOT_RED = "control_not_red"
     CONTROL_CANNOT_FAIL = "control_cannot_fail"
+    GREEN_BY_LATER_FILES = "green_by_later_files"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

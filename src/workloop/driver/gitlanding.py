@@ -1,14 +1,15 @@
 """How verified work is landed with git, the way that is asked for, and how the branch is looked at afterwards."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workloop.domain.campaign import Landing as LandingWay
-from workloop.domain.checks import CheckOutcome, CheckResult
+from workloop.domain.checks import CheckOutcome, CheckResult, JudgeReason
+from workloop.domain.standins import LIFTED
 from workloop.driver.gittrees import GitTrees
 from workloop.driver.workshop import CheckOrder, Landed, LandingWord, LandOrder
-from workloop.runner.checks import CheckPlan, run_checks
-from workloop.runner.gitfacts import commit_of, is_ancestor
+from workloop.runner.checks import CheckPlan, judging, run_checks
+from workloop.runner.gitfacts import changes_of, commit_of, is_ancestor, require_commit
 from workloop.runner.landing import (
     NO_WAYS,
     GuardVerdict,
@@ -20,7 +21,7 @@ from workloop.runner.landing import (
     land,
 )
 from workloop.runner.landing.push import catch_up
-from workloop.runner.lineage import branches_of, new_branch
+from workloop.runner.lineage import base_of, branches_of, new_branch
 from workloop.runner.remote import fetch_tip, require_same
 from workloop.runner.repository import integration_tip, repository_lock
 
@@ -62,11 +63,19 @@ class GitLandings(GitTrees):
             sha=merge,
             now=order.now,
             checks=order.guards,
+            protected=order.protected,
             environment=order.environment,
             enclosure=order.enclosure,
             rooms=order.rooms,
+            overlay=order.overlay,
         )
-        results = self.recheck(check, integration_tip(self.repository), stop)
+        # What it was merged into judges it: the files of the merge itself are the candidate's as well.
+        report = run_checks(
+            self.repository, plan_of(check, require_commit(self.repository.path, f"{merge}^1")), stop=stop
+        )
+        if report.violations:
+            return GuardVerdict(green=False, reason=f"the merge changes what judges it: {', '.join(report.violations)}")
+        results = report.results
         bad = [result.check_id for result in results if not result.green]
         red = any(not one.green and one.outcome_on_candidate is CheckOutcome.FAILED for one in results)
         whole = not bad and len(results) == len(order.guards)
@@ -91,8 +100,28 @@ class GitLandings(GitTrees):
         return f"no longer contained in {self.repository.integration_branch}"
 
     def recheck(self, order: CheckOrder, base: str, stop: threading.Event) -> tuple[CheckResult, ...]:
-        """Run checks on a commit of the integration branch, against one that was green there."""
-        return run_checks(self.repository, plan_of(order, base), stop=stop).results
+        """Run checks on a commit of the integration branch, against one that was green there.
+
+        One that passes there, but not with the files that judge it as they were before the item, is not green.
+        """
+        lifts = tuple(pattern for pattern in order.protected if pattern.startswith(LIFTED))
+        seen = run_checks(self.repository, plan_of(replace(order, protected=lifts), base), stop=stop).results
+        first = plan_of(order, base_of(self.repository, order.root_id, order.sha))
+        plan = replace(first, run=f"{order.run}-judged", laid_over=True)
+        changed = changes_of(self.repository.path, plan.base_sha, plan.candidate_sha)
+        if not seen or not all(one.green for one in seen) or not judging(self.repository, plan, changed):
+            return seen
+        judged = run_checks(self.repository, plan, stop=stop).results
+        return tuple(held_to_first(*pair) for pair in zip(seen, judged, strict=False))
+
+
+def held_to_first(now: CheckResult, judged: CheckResult) -> CheckResult:
+    """Return what a check shows now, unless it is green only by files that came later: then it shows nothing."""
+    if judged.green:
+        return now
+    return replace(
+        judged, outcome_on_candidate=CheckOutcome.ERROR, green=False, reason=JudgeReason.GREEN_BY_LATER_FILES
+    )
 
 
 def plan_of(order: CheckOrder, base: str) -> CheckPlan:

@@ -85,7 +85,8 @@ class Examined:
 class LandOrder:
     """Which verified commit is to land for which item, and which way; guards must be green on the merge.
 
-    `stands` tells whether the result still is the item's own to land.
+    `stands` tells whether the result still is the item's own to land. Guards are judged as the candidate was: with what
+    is protected, and with the operator's overlay.
     """
 
     item_id: str
@@ -94,6 +95,8 @@ class LandOrder:
     title: str
     now: Instant
     guards: tuple[Check, ...] = ()
+    protected: tuple[str, ...] = ()
+    overlay: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     enclosure: Enclosure = BARE
     rooms: Rooms = field(default_factory=Rooms)
@@ -206,7 +209,10 @@ class Workshop(Protocol):
         ...
 
     def recheck(self, order: CheckOrder, base: str, stop: threading.Event) -> tuple[CheckResult, ...]:
-        """Run checks on a commit of the branch that work lands on, against one that was green there."""
+        """Run checks on a commit of the branch that work lands on, against one that was green there.
+
+        One that passes there, but not with the files that judge it as they were before the item, is not green.
+        """
         ...
 
     def end_session(self, session_dir: Path) -> tuple[int, ...]:

@@ -24,10 +24,14 @@ LOOKS = frozenset({FactKind.STILL_GREEN, FactKind.RED_AFTER_LANDING})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landed:
-    """A result that landed: its item, its guards, what was last said of the branch, and where it was last green."""
+    """A result that landed: its item, its guards, what was last said of the branch, and where it was last green.
+
+    `protected` is what its contract keeps from whoever would change what judges it.
+    """
 
     item: Item
     guards: tuple[Check, ...]
+    protected: tuple[str, ...]
     landed: Fact
     looked: Fact
     green: str
@@ -65,10 +69,19 @@ def landed_one(tx: Reading, item: Item, since: Instant) -> Landed | None:
     landing = next((fact for fact in facts if fact.kind is FactKind.LANDED), None)
     if landing is None or landing.at < since:
         return None
-    guards = tuple(check for check in contract_of(tx, item).checks if check.kind is CheckKind.GUARDS)
+    contract = contract_of(tx, item)
+    guards = tuple(check for check in contract.checks if check.kind is CheckKind.GUARDS)
     looks = [landing, *(fact for fact in facts if fact.kind in LOOKS)]
     green = [fact.ref for fact in looks if fact.kind is not FactKind.RED_AFTER_LANDING]
-    return Landed(item=item, guards=guards, landed=landing, looked=looks[-1], green=green[-1], gone=is_gone(facts))
+    return Landed(
+        item=item,
+        guards=guards,
+        protected=contract.protected,
+        landed=landing,
+        looked=looks[-1],
+        green=green[-1],
+        gone=is_gone(facts),
+    )
 
 
 def report_contained(call: Call, key: str, tip: str, missing: str) -> RedAnswer:

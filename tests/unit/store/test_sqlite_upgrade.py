@@ -87,3 +87,23 @@ def test_work_goes_on_in_an_upgraded_store_and_an_old_failure_counts(upgraded: B
         else:
             assert upgraded.do("complete", ANN, **said)["root"]["state"] == "succeeded"
     assert upgraded.broken() == []
+
+
+@pytest.mark.parametrize(
+    "rewriting",
+    [
+        "UPDATE check_verdict SET result = 'passed' WHERE result <> 'passed'",
+        "UPDATE check_verdict SET result = 'passed'",
+        "UPDATE check_verdict SET ref = 'other', result = 'failed' WHERE result = 'passed'",
+        "DELETE FROM check_verdict",
+    ],
+)
+def test_what_was_seen_of_a_check_cannot_be_rewritten_even_by_hand(
+    tmp_path: Path, upgraded: Bench, rewriting: str
+) -> None:
+    """DESIGN 3.4: the constraint is the database's, whoever writes."""
+    upgraded.store.close()
+    database = sqlite3.connect(tmp_path / "queue.db")
+    with pytest.raises(sqlite3.IntegrityError):
+        database.execute(rewriting)
+    database.close()

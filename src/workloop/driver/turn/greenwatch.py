@@ -11,6 +11,7 @@ from workloop.domain.checks import Check, CheckOutcome
 from workloop.domain.clock import Instant, seconds_us
 from workloop.domain.errors import WorkloopError
 from workloop.domain.ids import id_text
+from workloop.domain.standins import LIFTED, named
 from workloop.driver.project import Project
 from workloop.driver.workshop import CheckOrder
 from workloop.service.call import require_campaign
@@ -30,6 +31,13 @@ class Guard(NamedTuple):
 def guard_of(check: Check) -> Guard:
     """Return what makes two checks the same."""
     return Guard(check.command, check.cwd)
+
+
+def kept_from(protected: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return what several contracts together protect for one guard: all that any names, less what all lift."""
+    names = [pattern for patterns in protected for pattern in named(patterns)]
+    lifts = [pattern for pattern in protected[0] if pattern.startswith(LIFTED)]
+    return (*dict.fromkeys(names), *(lift for lift in lifts if all(lift in patterns for patterns in protected)))
 
 
 class Seen(NamedTuple):
@@ -112,19 +120,24 @@ class GreenWatch:
         unclear: list[str] = []
         wanted = {guard_of(check): (check, landed) for landed in unsaid for check in landed.guards}
         for guard, (check, one) in wanted.items():
+            guarded = [landed for landed in unsaid if any(guard_of(mine) == guard for mine in landed.guards)]
             digest = hashlib.sha256(repr((guard, now)).encode()).hexdigest()[:12]
             order = CheckOrder(
                 run=f"watch-{tip[:12]}-{digest}",
-                root_id=id_text(one.item.id),
+                root_id=id_text(guarded[0].item.id),
                 item_id=id_text(one.item.id),
                 sha=tip,
                 now=now,
                 checks=(check,),
+                protected=kept_from([landed.protected for landed in guarded]),
+                overlay=self.project.check_overlay,
                 environment=self.project.check_environment,
                 enclosure=self.project.check_walls.enclosure,
                 rooms=self.project.check_walls.rooms,
             )
-            for result in self.project.workshop.recheck(order, one.green, self.stop):
+            results = self.project.workshop.recheck(order, one.green, self.stop)
+            unclear += [] if results else [f"{check.id} (nothing was run)"]
+            for result in results:
                 if result.green:
                     green.add(guard)
                 elif (result.outcome_on_candidate, result.outcome_on_base) == RED_NOW:

@@ -168,7 +168,8 @@ def land_item(project: Project, key: str, stop: threading.Event) -> Landed | Non
         item = require_item(tx, campaign, key)
         if item.state is not State.SUCCEEDED or not to_land(tx, item):
             return None
-        checks = tuple(check for check in contract_of(tx, item).checks if check.kind is CheckKind.GUARDS)
+        contract = contract_of(tx, item)
+    checks = tuple(check for check in contract.checks if check.kind is CheckKind.GUARDS)
     sha, fence = item.candidate_sha or "", item.fence
     order = LandOrder(
         item_id=id_text(item.id),
@@ -177,6 +178,8 @@ def land_item(project: Project, key: str, stop: threading.Event) -> Landed | Non
         title=item.title,
         now=project.now(),
         guards=checks,
+        protected=contract.protected,
+        overlay=project.check_overlay,
         environment=project.check_environment,
         enclosure=project.check_walls.enclosure,
         rooms=project.check_walls.rooms,
