@@ -346,7 +346,7 @@ def test_an_outcome_that_a_crash_cut_off_does_not_count_and_the_next_one_stands_
     runtime_id = store.build(harness.path, harness.head).id
     judged(store, runtime_id, a=True)
     with (store.root / "outcomes.jsonl").open("ab") as file:
-        file.write(b'{"v":1,"runtime"')
+        file.write(b'{"v":1,"runtime":"' + b"x" * 1_000)
     assert store.standing(runtime_id).accepted == 1
     judged(store, runtime_id, b=True)
     assert store.standing(runtime_id).accepted == 2
