@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from remote_bench import RemoteBench, green
+from remote_bench import ITEM, RemoteBench, green
 from workloop.config.landing import PullRequestConfig
+from workloop.domain.clock import Instant
 from workloop.runner.landing import GuardVerdict, LandingOutcome, LandingPolicy, PullRequests, Ways
 from workloop.runner.landing.pulls import PullRequestFault
+from workloop.runner.workspace import WorkspaceOrder, make
+from workloop.testing.gitrepo import ScratchRepository
 
 FORGE = Path(__file__).with_name("fake_forge.py")
 PASSED = {"__typename": "CheckRun", "name": "build", "status": "COMPLETED", "conclusion": "SUCCESS"}
@@ -124,6 +127,25 @@ def test_a_persons_commits_on_the_branch_are_not_overwritten(bench: Bench) -> No
     repaired = bench.operator.commit({"c.txt": "x\n"})
     landing = bench.land(bench.order(repaired))
     assert (landing.outcome, bench.at(f"refs/heads/{bench.branch}")) == (LandingOutcome.PUSH_REFUSED, mine)
+
+
+def test_a_secret_in_a_later_result_is_not_brought_to_an_open_pull_request(bench: Bench) -> None:
+    """Security: the branch was offered clean; what came since has a secret in its history, and the remote sees none."""
+    assert bench.land().outcome is LandingOutcome.PR_WAITS
+    refs = bench.origin.git("for-each-ref")
+    token = "ghp_" + "a1B2" * 9
+    order = WorkspaceOrder(item_id=ITEM, attempt=2, title="thing", created=Instant(2))
+    again = ScratchRepository(path=make(bench.repository, order).path)
+    again.commit({"notes.txt": f"token {token}\n"})
+    sha = again.commit({"notes.txt": None, "c.txt": "work\n"})
+    landing = bench.land(bench.order(sha))
+    assert (landing.outcome, landing.files) == (
+        LandingOutcome.WITHHELD,
+        ("notes.txt looks like a secret by its content",),
+    )
+    assert landing.url
+    assert bench.origin.git("for-each-ref") == refs
+    assert bench.origin.git("log", "--all", "--oneline", f"-S{token}") == ""
 
 
 def test_what_a_person_merged_has_landed_once_the_branch_contains_it(bench: Bench) -> None:
