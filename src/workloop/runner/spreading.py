@@ -21,12 +21,18 @@ def make_apart(areas: Path, path: Path) -> None:
     """
     area = areas / f"{zlib.crc32(os.fsencode(path.name)) % AREAS:03}"
     if not area.is_dir():
-        areas.mkdir(mode=0o700, exist_ok=True)
-        keep_apart(areas)
-        area.mkdir(mode=0o700, exist_ok=True)
+        _lay_out(areas)
     begun = area / path.name
     begun.mkdir(mode=0o700, exist_ok=True)
     begun.rename(path)
+
+
+def _lay_out(areas: Path) -> None:
+    """Make all areas at once: the first ones may well lie together, where the fewest folders were before."""
+    areas.mkdir(mode=0o700, exist_ok=True)
+    keep_apart(areas)
+    for number in range(AREAS):
+        (areas / f"{number:03}").mkdir(mode=0o700, exist_ok=True)
 
 
 def keep_apart(folder: Path) -> None:
