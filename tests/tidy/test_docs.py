@@ -35,8 +35,8 @@ TARGET = re.compile(r"\bmake (?P<name>[a-z]+(?:-[a-z]+)*)\b")
 PLACE = re.compile(r"`(?P<path>[a-z_/]+(?:\.py|/))`")
 WORDS = (
     "boundary", "brake", "campaign", "candidate", "claim", "contract", "evidence", "executor", "fact", "family",
-    "hand-off", "harness", "holder", "item", "lane", "ledger", "lineage", "observation", "phase", "principal", "question",
-    "role", "runtime", "session", "settle", "subject", "target", "verdict",
+    "hand-off", "harness", "holder", "item", "lane", "ledger", "lineage", "observation", "phase", "principal",
+    "question", "role", "runtime", "session", "settle", "subject", "target", "verdict",
 )  # fmt: skip
 NOT_YET = ("bench",)
 
