@@ -182,7 +182,7 @@ def test_a_disk_that_fills_up_leaves_a_good_ledger_that_takes_only_its_end(small
     filler = fill(small_disk)
     with pytest.raises(LedgerFault) as fault:
         fill_up(ledger)
-    assert fault.value.code == "LEDGER_UNWRITABLE"
+    assert fault.value.code == "LEDGER_WRITE_FAILED"
     found = verify(path)
     assert (found.whole, found.anchor) == (True, AnchorState.MATCHES)
     assert [start.phase for start in found.open_phases] == ["p1"]

@@ -314,7 +314,7 @@ def test_an_opening_that_cannot_be_written_makes_no_file(tmp_path: Path, wrong: 
     path = tmp_path / "run" / "run.jsonl"
     with pytest.raises(LedgerRefused) as refused:
         new_ledger(path, opening=wrong)
-    assert refused.value.code == "LEDGER_RECORD_INVALID"
+    assert refused.value.code == "LEDGER_OPENING_INVALID"
     assert list(path.parent.iterdir()) == []
 
 

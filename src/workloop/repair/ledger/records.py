@@ -1,7 +1,6 @@
 """What a ledger can say: a closed set of record types, each with its fields, in integers and text only.
 
-Money is in micro-dollars, time in milliseconds; a commit is always a full SHA, evidence always a digest.
-"""
+Money is in micro-dollars, time in milliseconds; a commit is always a full SHA, evidence always a digest."""
 
 from dataclasses import dataclass
 from enum import StrEnum

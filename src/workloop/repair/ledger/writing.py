@@ -49,7 +49,7 @@ class Ledger:
             pen = Pen(opening, clock, monotonic_ns, signer)
             line, digest = pen.line(opening, 0)
         except (MisplacedError, FieldError) as error:
-            raise LedgerRefused("LEDGER_RECORD_INVALID", f"run_open: {error}", hint="correct the config") from error
+            raise LedgerRefused("LEDGER_OPENING_INVALID", f"run_open: {error}", hint="correct the config") from error
         files = Files.create(path)
         try:
             files.add(line)
@@ -111,7 +111,9 @@ class Ledger:
     def recover(self, error: OSError) -> NoReturn:
         """Take a half-written record back, so that what is there can be believed; raises LedgerFault."""
         self.ended = f"it could not be written: {error.strerror}"
-        fault = LedgerFault("LEDGER_UNWRITABLE", f"{self.path}: {error.strerror}", hint="free space, or mend the disk")
+        fault = LedgerFault(
+            "LEDGER_WRITE_FAILED", f"{self.path}: {error.strerror}", hint="free space, or mend the disk"
+        )
         try:
             self.files.take_back()
             with opened_file(self.path) as stream:
@@ -128,7 +130,7 @@ class Ledger:
             number = self.append(record)
             self.files.sync()
         except OSError as error:
-            raise LedgerFault("LEDGER_UNWRITABLE", f"{self.path}: {error.strerror}") from error
+            raise LedgerFault("LEDGER_WRITE_FAILED", f"{self.path}: {error.strerror}") from error
         finally:
             self.release()
         return number
