@@ -49,8 +49,8 @@ class Night:
         self.cost = self.asked("cost")
         self.left = self.asked("show", "last")
         self.played = len(stage.turns("last work 1"))
-        before = [Say("This was played before.")] * (self.played - 1)
-        stage.parts["last work 2"] = [*before, MENDED, MENDED, *worker()[3:]]
+        begun = [Say("This was played before."), *[MENDED] * self.played]
+        stage.parts["last work 2"] = [*begun, *worker()[3:]]
         self.second: tuple[int, Facts, LoopProcess] = self.bench.run("--once")
 
     def asked(self, *words: str) -> Any:
@@ -136,7 +136,9 @@ def test_next_run_goes_on_with_the_conversation_that_money_had_ended(night: Nigh
     assert (code, night.bench.state("last")) == (0, "succeeded"), loop.events
     resumed = night.stage.turns("last work 2")[0]
     assert night.played > 1
-    assert night.played - resumed.step in {0, 1}  # some CLIs drop a call that was cut before its tool ran
+    assert 0 < resumed.step <= night.played
+    lost = night.played - resumed.step  # a call that was cut before its tool ran; qwen also what it had not kept yet
+    assert lost in {0, 1} or night.stage.name == "qwen"
 
 
 def test_provider_s_key_is_nowhere_in_what_a_session_sees_or_leaves(night: Night) -> None:
