@@ -32,9 +32,5 @@ def widened(base: HarnessSpec, candidate: HarnessSpec) -> tuple[str, ...]:
 def denials_of(harness: HarnessSpec) -> frozenset[str]:
     """Return what a harness withholds from its agents."""
     settings = harness.settings
-    lists = {
-        "opencode": settings.opencode_denied,
-        "copilot": settings.copilot_denied,
-        "qwen": settings.qwen_excluded,
-    }
+    lists = {"copilot": settings.copilot_denied, "qwen": settings.qwen_excluded}
     return frozenset(f"{program}:{name}" for program, names in lists.items() for name in names)

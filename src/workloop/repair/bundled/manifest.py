@@ -21,7 +21,7 @@ VERSION: Final = 1
 ENTRIES_MAX: Final = 64
 ARGUMENTS_MAX: Final = 64
 TURNS_MAX: Final = 10_000
-PROGRAMS: Final = ("codex", "opencode", "copilot", "qwen")
+PROGRAMS: Final = ("codex", "copilot", "qwen")
 
 
 class CodexFence(StrEnum):
@@ -38,7 +38,6 @@ class HarnessSettings:
 
     turns_max: int | None = None
     codex_sandbox: CodexFence = CodexFence.FULL
-    opencode_denied: tuple[str, ...] = ()
     copilot_denied: tuple[str, ...] = ()
     qwen_excluded: tuple[str, ...] = ()
 
@@ -145,7 +144,6 @@ def settings_of(outer: Reader) -> HarnessSettings:
     settings = HarnessSettings(
         turns_max=reader.whole_bound("turns_max", highest=TURNS_MAX),
         codex_sandbox=CodexFence(codex.choice("sandbox", CodexFence, default=CodexFence.FULL)),
-        opencode_denied=plain_names(programs["opencode"], "denied"),
         copilot_denied=plain_names(programs["copilot"], "denied_tools"),
         qwen_excluded=plain_names(programs["qwen"], "excluded_tools"),
     )
