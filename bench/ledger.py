@@ -14,7 +14,6 @@ from workloop.domain.clock import Instant
 from workloop.repair.ledger.records import (
     Charged,
     ChargeState,
-    EnforcedBy,
     EvidenceKept,
     Harness,
     Limits,
@@ -80,7 +79,6 @@ def attempts() -> Iterator[Record]:
             task="task",
             attempt=number,
             harness=HARNESS,
-            enforced_by=EnforcedBy.SUPERVISOR,
             retry=RetryReason.TRANSIENT if number > 1 else None,
             deadline_ms=MOST,
             reserved_microusd=1_000,

@@ -11,6 +11,7 @@ from workloop.repair.ledger.records import Limits, StopReason
 from workloop.repair.ledger.verifying import Verification, verify
 from workloop.repair.loading import DriverFile
 from workloop.repair.port import HarnessRevision, Task
+from workloop.repair.sessions.means import Means
 from workloop.repair.supervisor.bench import Ended, Surroundings, run_bench
 from workloop.repair.supervisor.hosting import Patience
 from workloop.repair.supervisor.points import At, pass_by
@@ -18,6 +19,7 @@ from workloop.store.system import SystemClock
 from workloop.testing.scripted_driver import ScriptedDriver
 
 BASE = "a" * 40
+FIRST = HarnessRevision(commit=BASE, runtime_id="sha256:first")
 LIMITS = Limits(
     max_tasks=2,
     max_task_attempts=2,
@@ -68,6 +70,8 @@ class Stage:
     tasks: tuple[str, ...] = ("one",)
     at: At = pass_by
     clock: SystemClock = field(default_factory=SystemClock)
+    harness: HarnessRevision = FIRST
+    means: Means | None = None
 
     @property
     def ledger(self) -> Path:
@@ -78,7 +82,7 @@ class Stage:
         """Return the campaign."""
         return BenchConfig(
             tasks=tuple(Task(id=name, prompt=f"do {name}") for name in self.tasks),
-            harness=HarnessRevision(commit=BASE, runtime_id="sha256:first"),
+            harness=self.harness,
             ledger_path=self.ledger,
             limits=self.limits,
             driver={},
@@ -101,6 +105,7 @@ class Stage:
             run_id="run-1",
             version="0",
             patience=self.patience,
+            means=self.means,
             at=self.at,
         )
         return run_bench(self.config(), file, around)

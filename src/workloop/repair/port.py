@@ -4,13 +4,17 @@ The driver is the operator's own code: it says how a worker runs, how a repair i
 The supervisor decides when each is asked, how long and for how much, and believes no answer that it has not checked.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from workloop.domain.errors import Conflict
+from workloop.domain.session import SessionReport
 from workloop.repair.ledger.records import ChargeState, PhaseKind, VerdictKind
 from workloop.repair.observations.finding import Observation
+from workloop.runner.harness.port import MeterEndpoint
 
 __all__ = [
     "CALLBACKS",
@@ -24,12 +28,16 @@ __all__ = [
     "Observation",
     "PhaseContext",
     "PhaseKind",
+    "PhaseSessions",
     "RepairDriver",
+    "SessionOrder",
+    "SessionReport",
     "Task",
     "Verdict",
     "VerdictKind",
     "WorkerResult",
     "WorkerStatus",
+    "by_meter",
     "settled",
     "unknown",
 ]
@@ -64,6 +72,37 @@ class Abort(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOrder:
+    """A session that a driver wants run for it: which agent, on what, where, and what it may reach besides.
+
+    `harness` is a name of the settings; `cwd` may be written unless the session is read-only. The runtime in force is
+    read again, may be read by the session, and is named to it by WORKLOOP_RUNTIME.
+    """
+
+    harness: str
+    prompt: str
+    cwd: Path
+    writable: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    model: str | None = None
+    turns_max: int | None = None
+    read_only: bool = False
+
+
+class PhaseSessions(Protocol):
+    """How the sessions of a worker's phase are run by the supervisor."""
+
+    async def run(self, order: SessionOrder) -> SessionReport:
+        """Run one session to its proven end."""
+        ...
+
+    def meter(self, harness: str) -> MeterEndpoint | None:
+        """Lend the meter to a worker of the driver's own; None where the agent is not metered."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseContext:
     """What a callback may rely on: who it works for, how long, for how much, and with which harness.
 
@@ -84,6 +123,21 @@ class PhaseContext:
     task_attempt: int
     repair: int = 0
     repair_attempt: int = 0
+    sessions: PhaseSessions | None = None
+
+    async def run_session(self, order: SessionOrder) -> SessionReport:
+        """Run a session within the limits of the phase, which the supervisor keeps; returns once all of it is dead."""
+        return await self._lender().run(order)
+
+    def meter(self, harness: str) -> MeterEndpoint | None:
+        """Return the address and the key by which a worker of the driver's own reaches its model, on the books."""
+        return self._lender().meter(harness)
+
+    def _lender(self) -> PhaseSessions:
+        if self.sessions is None:
+            problem = f"a phase of kind {self.kind} has no sessions here"
+            raise Conflict("SESSIONS_UNAVAILABLE", problem, hint="sessions belong to task and repair phases")
+        return self.sessions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +157,11 @@ def settled(microusd: int, basis: str = "") -> Charge:
 def unknown(basis: str) -> Charge:
     """Return a charge that nobody can state; it ends the run."""
     return Charge(state=ChargeState.UNKNOWN, basis=basis)
+
+
+def by_meter() -> Charge:
+    """Return the bill of a worker that cost nothing beside what the meter has on its books."""
+    return settled(0, "metered")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

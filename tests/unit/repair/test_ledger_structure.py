@@ -68,7 +68,6 @@ CHECK = PhaseStart(
     task="one",
     attempt=1,
     harness=OLD,
-    enforced_by=attempt("x", "one").enforced_by,
 )
 BACK = Activated(kind=ActivationKind.ROLLED_BACK, harness=OLD, previous=NEW)
 

@@ -211,7 +211,6 @@ class PhaseStart:
     task: Name
     attempt: Whole
     harness: Harness
-    enforced_by: EnforcedBy
     repair: Whole | None = None
     observation: Digest | None = None
     base_commit: Sha | None = None
@@ -223,11 +222,15 @@ class PhaseStart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseEnd:
-    """How a phase ended and what it left: a candidate or none, evidence by digest, and the time it took."""
+    """How a phase ended and what it left: a candidate or none, evidence by digest, and the time it took.
+
+    Only at the end is it known who kept the limits: `supervisor` when every session ran under it, and nothing else did.
+    """
 
     phase: Name
     status: PhaseStatus
     duration_ms: Whole
+    enforced_by: EnforcedBy = EnforcedBy.DRIVER
     candidate: Sha | None = None
     evidence: tuple[Digest, ...] = ()
     detail: Text = ""

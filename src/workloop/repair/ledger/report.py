@@ -10,6 +10,7 @@ from workloop.repair.ledger.records import (
     Charged,
     ChargeState,
     Judged,
+    PhaseEnd,
     PhaseKind,
     PhaseStart,
     RepairRejected,
@@ -98,6 +99,8 @@ def told_phases(found: Verification) -> list[Facts]:
         if isinstance(entry.record, Charged) and charges.get(entry.record.phase) != UNKNOWN:
             settled = entry.record.state is ChargeState.SETTLED
             charges[entry.record.phase] = entry.record.microusd if settled else UNKNOWN
+    ends = [entry.record for entry in found.entries if isinstance(entry.record, PhaseEnd)]
+    enforced = {end.phase: end.enforced_by.value for end in ends}
     open_phases = {start.phase for start in found.open_phases}
     return [
         {
@@ -106,7 +109,7 @@ def told_phases(found: Verification) -> list[Facts]:
             "task": start.task,
             "attempt": start.attempt,
             "microusd": charges.get(start.phase),
-            "enforced_by": start.enforced_by.value,
+            "enforced_by": enforced.get(start.phase, ""),
             "open": start.phase in open_phases,
         }
         for start in (entry.record for entry in found.entries)

@@ -19,6 +19,8 @@ from workloop.repair.ledger.writing import Ledger
 from workloop.repair.loading import DriverFile, checked_driver, children_of_this_process
 from workloop.repair.placement import check_placement
 from workloop.repair.port import RepairDriver
+from workloop.repair.sessions.keeper import Keeper
+from workloop.repair.sessions.means import Means
 from workloop.repair.supervisor import repairs, tasks
 from workloop.repair.supervisor.desk import Desk, clean, recorded
 from workloop.repair.supervisor.evidence import make_folder
@@ -56,6 +58,7 @@ class Surroundings:
     version: str
     patience: Patience = field(default_factory=Patience)
     signer: Signer | None = None
+    means: Means | None = None
     at: At = pass_by
 
 
@@ -77,10 +80,14 @@ def run_bench(config: BenchConfig, file: DriverFile, around: Surroundings) -> En
         stack.enter_context(signals.installed())
         host = DriverHost(around.monotonic, around.patience, signals)
         stack.callback(host.stop)
+        keeper = Keeper(around.means) if around.means is not None else None
+        if keeper is not None:
+            stack.callback(keeper.stop)
         try:
             desk = set_up(config, file, host, around)
         except StopRun as stop:
             return Ended(reason=stop.reason, detail=stop.detail, ledger=config.ledger_path, head="", close=None)
+        desk.keeper = keeper
         stack.callback(desk.ledger.release)
         stop = walk(config, file, desk)
         return close(desk, stop, left_running(file))

@@ -1,15 +1,16 @@
 """How one phase is carried out: its start is durable before it exists, its end and its bill whatever became of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
-from workloop.domain.clock import Clock
+from workloop.domain.clock import Clock, Instant
 from workloop.domain.session import head
 from workloop.repair import checking
 from workloop.repair.checking import ContractBrokenError
 from workloop.repair.ledger.records import (
+    WORKER_PHASES,
     Charged,
     ChargeState,
     EnforcedBy,
@@ -26,6 +27,8 @@ from workloop.repair.ledger.records import (
 )
 from workloop.repair.ledger.writing import Ledger
 from workloop.repair.port import Charge, EvidenceFile, HarnessRevision, PhaseContext, RepairDriver
+from workloop.repair.sessions.keeper import Keeper
+from workloop.repair.sessions.shift import Bounds, Shift
 from workloop.repair.supervisor.evidence import Sweep, check_declared, make_folder, sweep
 from workloop.repair.supervisor.hosting import Answer, DriverHost, Ending, HostAbort
 from workloop.repair.supervisor.points import At, Point
@@ -61,6 +64,7 @@ class Began:
     abort: HostAbort
     wall_ms: int
     run_deadline: bool
+    shift: Shift | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +89,7 @@ class Desk:
     evidence_dir: Path
     deadline_ms: int
     at: At
+    keeper: Keeper | None = None
     phases: int = 0
     kept: dict[str, Sweep] = field(default_factory=dict[str, Sweep])
 
@@ -112,7 +117,6 @@ class Desk:
                 task=order.task,
                 attempt=order.repair_attempt if order.kind is PhaseKind.REPAIR else order.task_attempt,
                 harness=recorded(order.harness),
-                enforced_by=EnforcedBy.DRIVER,
                 repair=order.repair or None,
                 observation=order.observation,
                 base_commit=order.harness.commit if order.repair else None,
@@ -123,7 +127,10 @@ class Desk:
             ),
             Point.PHASE_STARTED,
         )
-        abort = self.host.abort()
+        abort, folder = self.host.abort(), make_folder(self.evidence_dir / phase)
+        shift = self.shift(order, folder, max(0, deadline - now), reserved)
+        if shift is not None:
+            abort.tell(lambda: shift.stop("the phase was aborted"))
         context = PhaseContext(
             run_id=self.run_id,
             phase=phase,
@@ -132,18 +139,36 @@ class Desk:
             deadline_ms=deadline,
             allowance_microusd=reserved,
             abort=abort,
-            evidence_dir=make_folder(self.evidence_dir / phase),
+            evidence_dir=folder,
             task_id=order.task,
             task_attempt=order.task_attempt,
             repair=order.repair,
             repair_attempt=order.repair_attempt,
+            sessions=shift,
         )
-        wall = self.clock.now() // 1_000
-        return Began(phase=phase, context=context, abort=abort, wall_ms=wall, run_deadline=deadline == self.deadline_ms)
+        return Began(
+            phase=phase,
+            context=context,
+            abort=abort,
+            wall_ms=self.clock.now() // 1_000,
+            run_deadline=deadline == self.deadline_ms,
+            shift=shift,
+        )
+
+    def shift(self, order: Order, folder: Path, left_ms: int, reserved: int) -> Shift | None:
+        """Return what a worker's phase runs its sessions with; a check gets none, because it may not call a model."""
+        if self.keeper is None or order.kind not in WORKER_PHASES:
+            return None
+        deadline = Instant(self.clock.now() + left_ms * 1_000)
+        return self.keeper.shift(
+            Bounds(harness=order.harness, deadline=deadline, allowance_microusd=reserved, evidence_dir=folder)
+        )
 
     def ask(self, began: Began, call: Callable[[PhaseContext], object]) -> Answer:
         """Make the call of a phase and wait for it within its limits; keep what it left as evidence."""
         answer = self.host.ask(lambda: call(began.context), began.context.deadline_ms, began.abort)
+        if began.shift is not None and not began.shift.end():
+            answer = replace(answer, gone=False)
         self.at(Point.ANSWERED)
         jump = (self.clock.now() // 1_000 - began.wall_ms) - answer.duration_ms
         if abs(jump) > CLOCK_JUMP_MS:
@@ -178,7 +203,15 @@ class Desk:
             )
         )
 
-    def end(self, began: Began, answer: Answer, *, problem: str = "", candidate: str | None = None) -> None:
+    def end(
+        self,
+        began: Began,
+        answer: Answer,
+        *,
+        problem: str = "",
+        candidate: str | None = None,
+        enforced_by: EnforcedBy = EnforcedBy.DRIVER,
+    ) -> None:
         """Record the end of a phase."""
         files = self.kept[began.phase].files
         self.write(
@@ -186,6 +219,7 @@ class Desk:
                 phase=began.phase,
                 status=status(answer, problem),
                 duration_ms=answer.duration_ms,
+                enforced_by=enforced_by,
                 candidate=candidate,
                 evidence=tuple(sorted({kept.digest for kept in files.values()})),
                 detail=clean("; ".join(part for part in (problem, answer.error, lingering(answer)) if part)),

@@ -64,10 +64,17 @@ class HostAbort:
         self.loop = loop
         self.flag = threading.Event()
         self.event = asyncio.Event()
+        self.told: list[Callable[[], None]] = []
+
+    def tell(self, listener: Callable[[], None]) -> None:
+        """Have somebody told of it, besides whoever waits."""
+        self.told.append(listener)
 
     def set(self) -> None:
         """Tell the phase to end."""
         self.flag.set()
+        for listener in self.told:
+            listener()
         self.loop.call_soon_threadsafe(self.event.set)
 
     def is_set(self) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from workloop.repair import checking
-from workloop.repair.ledger.records import ChargeState, PhaseKind, StopReason
+from workloop.repair.ledger.records import ChargeState, EnforcedBy, PhaseKind, StopReason
 from workloop.repair.port import Charge, PhaseContext, WorkerResult, WorkerStatus
 from workloop.repair.supervisor.desk import Began, Desk, Order, clean
 from workloop.repair.supervisor.hosting import Answer, Ending
@@ -44,7 +44,13 @@ def work(desk: Desk, order: Order, call: Callable[[PhaseContext], object]) -> Wo
     charge, differs = settle(desk, began, answer)
     harness = order.harness.commit if order.kind is PhaseKind.REPAIR else None
     candidate, problem = judged(result, harness)
-    desk.end(began, answer, problem=broken or problem or failed(result), candidate=candidate)
+    desk.end(
+        began,
+        answer,
+        problem=broken or problem or failed(result),
+        candidate=candidate,
+        enforced_by=enforced_by(desk, began, charge),
+    )
     stop_if_wrong(desk, began, answer, charge, broken or differs)
     assert result is not None, "a worker that returned nothing sound has stopped the run"
     return Worked(phase=began.phase, result=result, candidate=candidate, problem=problem)
@@ -58,12 +64,29 @@ def settle(desk: Desk, began: Began, answer: Answer) -> tuple[Charge, str]:
         if returned.state is not charge.state or returned.microusd != charge.microusd:
             differs = f"two bills for one phase: {amount(returned)} returned, {amount(charge)} when asked"
         charge = larger(returned, charge)
+    if began.shift is not None and (began.shift.sessions or began.shift.lent):
+        charge = larger(began.shift.allowance.bill(), charge)
     desk.purse.settle(charge)
     desk.charge(began.phase, charge)
     if differs:
         desk.note("bills-differ", differs, began.phase)
     desk.at(Point.CHARGED)
     return charge, differs
+
+
+def enforced_by(desk: Desk, began: Began, charge: Charge) -> EnforcedBy:
+    """Say who kept the phase's limits, and note why it was not the supervisor where sessions ran under it."""
+    shift = began.shift
+    if shift is None:
+        return EnforcedBy.DRIVER
+    flaws = [*shift.flaws, *(f"beside its sessions the driver {seen}" for seen in shift.witness.seen)]
+    if shift.allowance.bill() != charge:
+        flaws.append("the driver's bill is not the meter's")
+    if shift.enforced and not flaws:
+        return EnforcedBy.SUPERVISOR
+    if shift.sessions or shift.lent:
+        desk.note("not-enforced", "; ".join(flaws), began.phase)
+    return EnforcedBy.DRIVER
 
 
 def judged(result: WorkerResult | None, harness: str | None) -> tuple[str | None, str]:
@@ -90,6 +113,8 @@ def stop_if_wrong(desk: Desk, began: Began, answer: Answer, charge: Charge, prob
     desk.stop_if_over(began, answer)
     if problem or answer.ending is Ending.RAISED:
         raise StopRun(StopReason.DRIVER_ERROR, clean(f"{where}: {problem or answer.error}"))
+    if began.shift is not None and began.shift.allowance.refused:
+        raise StopRun(StopReason.SPEND_LIMIT, f"{where}: the meter refused a call for which no money was left")
     if desk.purse.overspent:
         over = desk.purse.spent_microusd - desk.purse.cap_microusd
         raise StopRun(StopReason.SPEND_LIMIT, f"{where}: {over} micro-dollars more than allowed were billed")

@@ -1,0 +1,210 @@
+"""The sessions of one phase: each behind walls, on the meter, with a runtime read again, ended with all it started."""
+
+import asyncio
+import shutil
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from workloop.domain.clock import SECOND_US, Instant
+from workloop.domain.errors import BadRequest, Conflict
+from workloop.domain.session import SessionEvent, SessionReport
+from workloop.repair.port import HarnessRevision, SessionOrder
+from workloop.repair.sessions.allowance import PhaseAllowance
+from workloop.repair.sessions.means import Means
+from workloop.repair.sessions.witness import Witness, watched
+from workloop.runner.archive import STDERR_NAME, STREAM_NAME
+from workloop.runner.harness.port import Harness, LaunchRequest, MeterEndpoint
+from workloop.runner.meter.bypass import went_round
+from workloop.runner.meter.port import MeterReading
+from workloop.runner.quarters import Walls, quartered
+from workloop.runner.sandbox.rooms import Network, Rooms
+from workloop.runner.session import SessionLimits, StopRequest, run_session
+
+RUNTIME_VARIABLE: Final = "WORKLOOP_RUNTIME"
+MARGIN_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What a phase may use, and where its evidence goes; the deadline is on the wall clock."""
+
+    harness: HarnessRevision
+    deadline: Instant
+    allowance_microusd: int
+    evidence_dir: Path
+
+
+class Shift:
+    """One phase's sessions, run in the supervisor's own loop, whatever the driver's does meanwhile."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, own: frozenset[int], means: Means, bounds: Bounds) -> None:
+        self.loop = loop
+        self.means = means
+        self.bounds = bounds
+        self.allowance = PhaseAllowance(bounds.allowance_microusd, means.price)
+        self.witness = Witness(own)
+        self.watch = ExitStack()
+        self.watch.enter_context(watched(self.witness))
+        self.turn = threading.Lock()
+        self.over = False
+        self.sessions = 0
+        self.running: dict[asyncio.Task[SessionReport], StopRequest] = {}
+        self.lent: dict[str, tuple[str, MeterEndpoint]] = {}
+        self.flaws: list[str] = []
+        self.proven = True
+
+    async def run(self, order: SessionOrder) -> SessionReport:
+        """Run one session to its proven end; whoever no longer waits for it has it ended."""
+        work = asyncio.run_coroutine_threadsafe(self._admit(order), self.loop)
+        try:
+            return await asyncio.shield(asyncio.wrap_future(work))
+        except asyncio.CancelledError:
+            self.stop("the driver gave it up")
+            raise
+
+    def meter(self, harness: str) -> MeterEndpoint | None:
+        """Lend the meter to a worker of the driver's own, whose limits of time are then the driver's to keep."""
+        with self.turn:
+            if harness not in self.lent and not self.over:
+                name = self.means.new_id()
+                endpoint = self.means.meter.open(harness, name, self.allowance, self.bounds.deadline)
+                if endpoint is None:
+                    return None
+                self.lent[harness] = name, endpoint
+                self.flaws.append(f"the meter was lent to a worker of the driver's own ({harness})")
+            return self.lent[harness][1] if harness in self.lent else None
+
+    @property
+    def enforced(self) -> bool:
+        """Tell whether every session of the phase ran here, behind walls and on the meter, and nothing beside them."""
+        return self.sessions > 0 and self.proven and not self.flaws and not self.witness.seen
+
+    def stop(self, why: str) -> None:
+        """Have every session end now; from any thread, and returns at once."""
+        self.loop.call_soon_threadsafe(self._stop, why)
+
+    def end(self) -> bool:
+        """End whatever still runs and close the books; tells whether every session is proven to be gone."""
+        self.over = True
+        ladder = self.means.ladder
+        bound = ladder.interrupt_seconds + ladder.terminate_seconds + 2 * ladder.kill_seconds + MARGIN_SECONDS
+        try:
+            asyncio.run_coroutine_threadsafe(self._close(), self.loop).result(bound)
+        except TimeoutError:
+            self.proven = False
+        self.watch.close()
+        return self.proven
+
+    def _stop(self, why: str) -> None:
+        for request in self.running.values():
+            request.request(why)
+
+    async def _close(self) -> None:
+        self._stop("the phase is over")
+        if self.running:
+            await asyncio.wait(tuple(self.running))
+        for name, _ in self.lent.values():
+            await self.means.meter.close(name)
+
+    async def _admit(self, order: SessionOrder) -> SessionReport:
+        """Begin a session unless the phase is over; runs in the supervisor's loop, like all that follows."""
+        if self.over:
+            raise Conflict(
+                "PHASE_OVER", "the phase is over, so that no session begins", hint="return from the callback"
+            )
+        stop = StopRequest()
+        task = self.loop.create_task(self._work(order, stop))
+        self.running[task] = stop
+        task.add_done_callback(lambda ended: self.running.pop(ended, None))
+        return await task
+
+    async def _work(self, order: SessionOrder, stop: StopRequest) -> SessionReport:
+        means = self.means
+        harness = means.harnesses.get(order.harness)
+        if harness is None:
+            raise BadRequest(
+                "HARNESS_UNKNOWN", f"no harness {order.harness!r}", hint=f"one of {sorted(means.harnesses)}"
+            )
+        self.sessions += 1
+        number = self.sessions
+        tree = await asyncio.to_thread(means.runtime, self.bounds.harness)
+        walls = means.walls(order.harness)
+        request = quartered(harness, self._request(order, tree), walls, means.folder / "homes" / order.harness)
+        endpoint = means.meter.open(order.harness, request.session_id, self.allowance, self.bounds.deadline)
+        self.flaws.extend(f"session {number}: {flaw}" for flaw in flaws_of(walls, endpoint))
+        metered = request if endpoint is None else on_meter(request, endpoint, means.meter.socket)
+        reading = MeterReading()
+        try:
+            report = await self._run(harness, metered, stop)
+        finally:
+            reading = await means.meter.close(request.session_id)
+            self._keep(request.session_dir, number)
+        self._judge(report, reading, number)
+        return report
+
+    def _request(self, order: SessionOrder, tree: Path | None) -> LaunchRequest:
+        session_id = self.means.new_id()
+        folder = self.means.folder / session_id
+        folder.mkdir(mode=0o700)
+        seen = {} if tree is None else {RUNTIME_VARIABLE: str(tree)}
+        readable = (*order.readable, *(() if tree is None else (tree,)))
+        return LaunchRequest(
+            prompt=order.prompt,
+            cwd=order.cwd,
+            session_dir=folder,
+            session_id=session_id,
+            environment={**self.means.environment(order.harness), **order.environment, **seen},
+            model=order.model,
+            turns_max=order.turns_max,
+            read_only=order.read_only,
+            rooms=Rooms(writable=(*(() if order.read_only else (order.cwd,)), *order.writable), readable=readable),
+        )
+
+    async def _run(self, harness: Harness, request: LaunchRequest, stop: StopRequest) -> SessionReport:
+        left = max(0, self.bounds.deadline - self.means.clock.now()) / SECOND_US
+        limits = SessionLimits(wall_seconds=left, ladder=self.means.ladder)
+        if self.over:
+            stop.request("the phase is over")
+
+        async def sink(event: SessionEvent) -> None:
+            """Leave the events to whoever reads the session's stream."""
+            del event
+
+        return await run_session(harness, request, limits=limits, clock=self.means.clock, sink=sink, stop=stop)
+
+    def _keep(self, folder: Path, number: int) -> None:
+        """Keep what a session printed as evidence of its phase."""
+        for place in (folder / STREAM_NAME, folder / STDERR_NAME):
+            if place.is_file() and not place.is_symlink():
+                shutil.copyfile(place, self.bounds.evidence_dir / f"session-{number}-{place.name}")
+
+    def _judge(self, report: SessionReport, reading: MeterReading, number: int) -> None:
+        past = went_round(report, reading)
+        if past:
+            self.flaws.append(f"session {number}: {past}")
+            self.allowance.doubted(f"session {number} went round the meter: {past}")
+        if not report.death_proven:
+            self.proven = False
+
+
+def flaws_of(walls: Walls, endpoint: MeterEndpoint | None) -> tuple[str, ...]:
+    """Say what a session lacks for its limits to be the supervisor's to keep."""
+    flaws: list[str] = []
+    if endpoint is None:
+        flaws.append("no meter is set for its agent")
+    if not walls.stand:
+        flaws.append("no walls stand around it")
+    elif walls.enclosure.network is Network.OPEN:
+        flaws.append("its network is open")
+    return tuple(flaws)
+
+
+def on_meter(request: LaunchRequest, endpoint: MeterEndpoint, socket: Path | None) -> LaunchRequest:
+    """Tell a session of the meter; one whose network is cut reaches it by its socket."""
+    port = urlsplit(endpoint.openai_url).port
+    ways = Rooms() if socket is None or port is None else Rooms(ports={port: socket})
+    return replace(request, meter=endpoint, rooms=request.rooms | ways)

@@ -1,0 +1,59 @@
+"""A program that works for the bench: it calls its model as often as its brief says, or misbehaves as it says."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"
+
+
+def ask() -> None:
+    """Call the model once; say what came of it."""
+    body = {"model": "scripted", "max_tokens": 100, "messages": [{"role": "user", "content": "go on"}]}
+    headers = {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "content-type": "application/json"}
+    headers["anthropic-version"] = "2023-06-01"
+    url = f"{os.environ['ANTHROPIC_BASE_URL']}/v1/messages"
+    with urlopen(Request(url, json.dumps(body).encode(), headers)) as answer:
+        told(f"answered {answer.status}")
+
+
+def told(text: str) -> None:
+    """Say a line."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Do what the brief says."""
+    word, _, rest = Path(os.environ["WORKLOOP_BRIEF"]).read_text().strip().partition(" ")
+    match word:
+        case "talk":
+            told("I have thought about it with a model of my own")
+        case "stay":
+            child = subprocess.Popen(
+                [sys.executable, "-c", STUBBORN, rest], start_new_session=True, stdout=subprocess.PIPE
+            )
+            assert child.stdout is not None
+            child.stdout.readline()
+            ask()
+            time.sleep(600)
+        case "read":
+            told((Path(os.environ["WORKLOOP_RUNTIME"]) / rest).read_text())
+            ask()
+        case _:
+            try:
+                for _ in range(int(rest)):
+                    ask()
+            except HTTPError as refused:
+                told(f"refused {refused.code} {refused.read().decode()[:300]}")
+                return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
