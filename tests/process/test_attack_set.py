@@ -41,6 +41,14 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     made.project.queue.store.close()
 
 
+@pytest.fixture(scope="module")
+def lenient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """A stage that knows of no check yet that it has once been moody."""
+    made = open_stage(tmp_path_factory.mktemp("lenient").resolve() / "stage", walls=False)
+    yield made
+    made.project.queue.store.close()
+
+
 @pytest.mark.parametrize("name", QUICK)
 def test_a_lie_does_not_succeed_and_honest_work_does(stage: Stage, name: str) -> None:
     """E01, E09, E11, E18: each gate on its own worst day, without a sandbox."""
@@ -97,13 +105,13 @@ def test_no_lie_gets_through_and_no_honest_work_is_held_up(walls: bool) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("case", WITHOUT, ids=lambda case: case.id)
-def test_a_lie_gets_through_where_what_it_needs_is_missing(stage: Stage, case: Case) -> None:
+def test_a_lie_gets_through_where_what_it_needs_is_missing(lenient: Stage, case: Case) -> None:
     """Decision: what the documentation says a contract must hold is shown to matter, lie by lie."""
     if available(case, walls=False):
         pytest.skip(available(case, walls=False))
-    lenient = replace(case, id=f"{case.id}-without", contract=without(case))
-    project = replace(stage.project, check_overlay=None)
-    assert replace(stage, project=project).play(lenient).passed
+    bare = replace(case, id=f"{case.id}-without", contract=without(case))
+    project = replace(lenient.project, check_overlay=None)
+    assert replace(lenient, project=project).play(bare).passed
 
 
 def without(case: Case) -> dict[str, object]:
