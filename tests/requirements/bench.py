@@ -17,5 +17,7 @@ BENCH = (
         "test_an_observation_that_is_not_confirmed_begins_no_repair",
         "test_nothing_is_confirmed_without_a_reproducer",
         "test_a_repair_that_is_not_proved_reaches_no_worker",
+        "test_a_reproducer_that_passes_before_is_vacuous_and_the_candidate_is_not_run",
+        "test_a_reproducer_that_sometimes_passes_is_flaky_on_either_side_with_counts",
     ),
 )
