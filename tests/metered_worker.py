@@ -2,9 +2,9 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -41,7 +41,7 @@ def main() -> int:
             assert child.stdout is not None
             child.stdout.readline()
             ask()
-            time.sleep(600)
+            signal.pause()
         case "read":
             told((Path(os.environ["WORKLOOP_RUNTIME"]) / rest).read_text())
             ask()
