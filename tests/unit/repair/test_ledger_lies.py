@@ -118,6 +118,19 @@ def test_a_record_of_another_run_is_found(ledger: Path, tmp_path: Path) -> None:
         assert found.first_bad.line == number + 1
 
 
+def test_a_record_put_in_the_place_of_another_is_found_by_the_line_after_it(ledger: Path) -> None:
+    """A forger can make a hash fit its own line, but not the link of a line that was written after it."""
+    lines = lines_in(ledger)
+    for number in range(1, COUNT - 1):
+        assert b'T08:00:00.000Z"' in lines[number]
+        head = lines[number][: lines[number].rindex(b',"hash"')].replace(b"T08:00:00.000Z", b"T09:00:00.000Z")
+        forged = head + b',"hash":"%b"}\n' % hash_of(head).encode()
+        found = changed(ledger, [*lines[:number], forged, *lines[number + 1 :]])
+        assert found.first_bad is not None
+        assert (found.first_bad.line, found.first_bad.reason) == (number + 2, Reason.LINK)
+        assert found.good_prefix == number + 1
+
+
 def test_every_cut_of_the_end_is_found_by_the_head_outside(ledger: Path, tmp_path: Path) -> None:
     """M18: a chain alone cannot know that it went on."""
     lines = lines_in(ledger)

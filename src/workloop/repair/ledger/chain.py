@@ -9,9 +9,11 @@ import hashlib
 import json
 import re
 from enum import StrEnum
+from functools import cache
 from typing import Final, NamedTuple, cast
 
 from workloop.domain.clock import Instant, to_text
+from workloop.repair.ledger.plain import spell_plain
 from workloop.repair.ledger.records import NAMES, VERSION, WHOLE_MAX, Record, RunOpen
 from workloop.repair.ledger.schema import FieldError, data_of, record_of
 
@@ -86,23 +88,30 @@ def stamp(now: Instant) -> str:
     return to_text(now)[:-4] + "Z"
 
 
-def head_of(place: Place, ts: str, mono_ms: int, name: str, data: object) -> bytes:
+@cache
+def spelled_run(run: str) -> bytes:
+    """Return a run as it stands on every line."""
+    return canonical(run)
+
+
+def head_of(place: Place, ts: str, mono_ms: int, name: str, data: bytes) -> bytes:
     """Return the bytes of a line that its hash covers."""
     return b'{"v":%d,"seq":%d,"run":%b,"ts":"%b","mono_ms":%d,"type":"%b","data":%b,"prev":"%b"' % (
         VERSION,
         place.seq,
-        canonical(place.run),
+        spelled_run(place.run),
         ts.encode("ascii"),
         mono_ms,
         name.encode("ascii"),
-        canonical(data),
+        data,
         place.prev.encode("ascii"),
     )
 
 
 def line_of(place: Place, now: Instant, mono_ms: int, record: Record) -> tuple[bytes, str]:
     """Return a record as a line without its end, and the line's hash; raises FieldError when it cannot be one."""
-    head = head_of(place, stamp(now), mono_ms, NAMES[type(record)], data_of(record))
+    data = spell_plain(record) or canonical(data_of(record))
+    head = head_of(place, stamp(now), mono_ms, NAMES[type(record)], data)
     if len(head) + TAIL_BYTES > LINE_BYTES_MAX:
         raise FieldError(f"is longer than {LINE_BYTES_MAX} bytes")
     digest = hash_of(head)
@@ -129,7 +138,7 @@ def read_line(line: bytes, place: Place | None, seq: int) -> Entry:
     if members["prev"] != here.prev:
         raise BrokenLineError(Reason.LINK, "it does not follow the line before it")
     ts, mono_ms = times_of(members)
-    if head != head_of(here, ts, mono_ms, cast("str", members["type"]), members["data"]):
+    if head != head_of(here, ts, mono_ms, cast("str", members["type"]), canonical(members["data"])):
         raise BrokenLineError(Reason.MALFORMED, "it is not spelled as this program spells it")
     return Entry(seq, ts, mono_ms, record, digest)
 

@@ -6,29 +6,23 @@ the data, decoded within the same bounds and spelled again, has to be the same b
 
 import hashlib
 import re
-from functools import cache
 from typing import Final
 
-import msgspec
+from workloop.repair.ledger.chain import LINE_DOMAIN, TAIL_BYTES, Entry, Place, read_line, spelled_run
+from workloop.repair.ledger.plain import is_plain, read_plain
+from workloop.repair.ledger.records import VERSION
 
-from workloop.repair.ledger.chain import LINE_DOMAIN, TAIL_BYTES, Entry, Place, canonical, read_line
-from workloop.repair.ledger.records import TYPES, VERSION, Record
-
-PLAIN_BYTES_MAX: Final = 20_000
-"""A longer line may hold a list that is too long."""
 HEAD: Final = re.compile(
     rb"(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z)"
     rb'","mono_ms":(0|[1-9]\d{0,14}),"type":"([a-z_]+)","data":'
 )
 LINK: Final = b',"prev":"%b"'
 LINK_BYTES: Final = len(LINK) - 2 + 64
-HASH_BYTES: Final = 64
-SPELLING: Final = msgspec.json.Encoder(order="sorted")
 
 
 def read(line: bytes, place: Place | None, seq: int) -> Entry:
     """Read the line at a place; raises BrokenLineError when it is another line."""
-    if place is not None and len(line) <= PLAIN_BYTES_MAX and b"\\" not in line and b"\x7f" not in line:
+    if place is not None and is_plain(line):
         entry = plain_entry(line, place)
         if entry is not None:
             return entry
@@ -40,39 +34,16 @@ def plain_entry(line: bytes, place: Place) -> Entry | None:
     end = len(line) - TAIL_BYTES
     around = before(place)
     head = HEAD.match(line, len(around)) if line.startswith(around) else None
-    if head is None or not line.isascii() or line[end - LINK_BYTES : end] != LINK % place.prev.encode("ascii"):
+    if head is None or line[end - LINK_BYTES : end] != LINK % place.prev.encode("ascii"):
         return None
     digest = hashlib.sha256(LINE_DOMAIN + line[:end]).hexdigest()
     if line[end:] != b',"hash":"%b"}' % digest.encode("ascii"):
         return None
     ts, mono_ms, name = head.groups()
-    record = plain_record(name.decode("ascii"), line[head.end() : end - LINK_BYTES])
+    record = read_plain(name.decode("ascii"), line[head.end() : end - LINK_BYTES])
     return None if record is None else Entry(place.seq, ts.decode("ascii"), int(mono_ms), record, digest)
 
 
 def before(place: Place) -> bytes:
     """Return what a line begins with at a place, up to its time."""
-    return b'{"v":%d,"seq":%d,"run":%b,"ts":"' % (VERSION, place.seq, spelled(place.run))
-
-
-@cache
-def spelled(run: str) -> bytes:
-    """Return a run as it stands on every line."""
-    return canonical(run)
-
-
-def plain_record(name: str, data: bytes) -> Record | None:
-    """Read the data of a record that is spelled without any escape; None when it wants a closer look."""
-    if name not in TYPES:
-        return None
-    try:
-        record = decoder(name).decode(data)
-    except msgspec.DecodeError:
-        return None
-    return record if SPELLING.encode(record) == data else None
-
-
-@cache
-def decoder(name: str) -> "msgspec.json.Decoder[Record]":
-    """Return what decodes one type of record."""
-    return msgspec.json.Decoder(TYPES[name])
+    return b'{"v":%d,"seq":%d,"run":%b,"ts":"' % (VERSION, place.seq, spelled_run(place.run))
