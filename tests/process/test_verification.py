@@ -21,7 +21,7 @@ from workloop.repair.verification.hosted import hosted
 from workloop.repair.verification.regression import NO_CHECKS, regression_verdict
 from workloop.repair.verification.reproducer import digest_of
 from workloop.runner.processtable import snapshot, variable_of
-from workloop.runner.sandbox.enclosure import BARE, Network, find_enclosure
+from workloop.runner.sandbox.enclosure import BARE, Enclosure, Network, SandboxKind, find_enclosure
 
 pytestmark = NEEDS_WALLS
 
@@ -199,7 +199,8 @@ def test_a_probe_of_links_or_of_nothing_is_refused(stage: Stage, tmp_path: Path)
 
 def test_code_of_a_candidate_runs_behind_walls_or_at_the_operator_s_word(stage: Stage) -> None:
     candidate = stage.mended()
-    for walls in (BARE, find_enclosure("bwrap", Network.OPEN)):
+    bare = Enclosure(kind=SandboxKind.NONE, network=Network.NONE)
+    for walls in (BARE, bare, find_enclosure("bwrap", Network.OPEN)):
         with pytest.raises(Refusal, match="VERIFICATION_UNWALLED"):
             stage.regression(candidate, ground=stage.ground(enclosure=walls))
     ground = stage.ground(enclosure=BARE, unwalled=True)
