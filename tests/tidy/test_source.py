@@ -13,7 +13,11 @@ SOURCES = sorted(path.relative_to(SRC) for path in SRC.rglob("*.py"))
 TESTS = sorted(path.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("*.py"))
 PAGES = sorted(path.relative_to(ROOT) for folder in (ROOT, *(ROOT / "docs").rglob("")) for path in folder.glob("*.md"))
 BENCHES = sorted(path.relative_to(ROOT) for path in (ROOT / "bench").rglob("*.py"))
-STARTS = frozenset({"workloop.__main__"})
+BUNDLED = "workloop.repair.bundled"
+FOR_DRIVERS = {  # what docs/harness-files.md offers to a driver of one's own, and the program that a session starts
+    *(f"{BUNDLED}.{name}" for name in ("capabilities", "laying", "mapping", "toolserver", "packages.announced")),
+}
+STARTS = frozenset({"workloop.__main__", *FOR_DRIVERS})
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=str)
