@@ -31,7 +31,7 @@ def drawn(seed: int) -> Budgets:
         kind: {unit: ceiling},
         "session": own,
         "reserve": {"cost_usd": 0.03, "tokens": 30_000},
-        "time_zone": "UTC",
+        **({"time_zone": "UTC"} if kind == "day" else {}),
     }
     if seed % 5 == 1:
         tables["run"] = {"sessions": 12}

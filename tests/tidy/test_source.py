@@ -14,7 +14,8 @@ TESTS = sorted(path.relative_to(ROOT / "tests") for path in (ROOT / "tests").rgl
 PAGES = sorted(path.relative_to(ROOT) for folder in (ROOT, *(ROOT / "docs").rglob("")) for path in folder.glob("*.md"))
 BENCHES = sorted(path.relative_to(ROOT) for path in (ROOT / "bench").rglob("*.py"))
 BUNDLED = "workloop.repair.bundled"
-FOR_DRIVERS = {  # what docs/harness-files.md offers to a driver of one's own, and the program that a session starts
+FOR_DRIVERS = {  # what docs/harness-files.md and docs/repair.md offer to programs, and what a session starts
+    "workloop.wiring.repairing",
     *(f"{BUNDLED}.{name}" for name in ("capabilities", "laying", "mapping", "toolserver", "packages.announced")),
 }
 STARTS = frozenset({"workloop.__main__", *FOR_DRIVERS})

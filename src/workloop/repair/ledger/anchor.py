@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Final, cast
 
 from workloop.repair.ledger.chain import canonical
-from workloop.repair.ledger.records import VERSION, WHOLE_MAX
+from workloop.repair.ledger.fields import WHOLE_MAX
+from workloop.repair.ledger.records import VERSION
 from workloop.repair.ledger.schema import DIGEST
 from workloop.repair.ledger.signing import Signer, message
 

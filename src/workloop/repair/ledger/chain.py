@@ -13,8 +13,9 @@ from functools import cache
 from typing import Final, NamedTuple, cast
 
 from workloop.domain.clock import Instant, to_text
+from workloop.repair.ledger.fields import WHOLE_MAX
 from workloop.repair.ledger.plain import spell_plain
-from workloop.repair.ledger.records import NAMES, VERSION, WHOLE_MAX, Record, RunOpen
+from workloop.repair.ledger.records import NAMES, VERSION, Record, RunOpen
 from workloop.repair.ledger.schema import FieldError, data_of, record_of
 
 LINE_DOMAIN: Final = b"workloop ledger 1 line\n"

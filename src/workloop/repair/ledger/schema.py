@@ -9,15 +9,8 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, Final, TypeVar, cast
 
-from workloop.repair.ledger.records import (
-    ENTRIES_MAX,
-    NAME_CHARACTERS_MAX,
-    NAMES,
-    TEXT_CHARACTERS_MAX,
-    TYPES,
-    WHOLE_MAX,
-    Record,
-)
+from workloop.repair.ledger.fields import ENTRIES_MAX, NAME_CHARACTERS_MAX, TEXT_CHARACTERS_MAX, WHOLE_MAX
+from workloop.repair.ledger.records import NAMES, TYPES, Record
 
 SHA: Final = re.compile(r"(?!0+\Z)(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 DIGEST: Final = re.compile(r"[0-9a-f]{64}\Z")
