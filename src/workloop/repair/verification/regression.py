@@ -29,7 +29,7 @@ def regression_verdict(
     try:
         why = _problem(trials, judges, base, candidate)
     except CutShortError as cut:
-        why = cut.message
+        why = str(cut)
     return verdict_of(VerdictKind.REGRESSION, candidate, trials, why)
 
 

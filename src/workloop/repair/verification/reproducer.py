@@ -29,7 +29,7 @@ def confirmation_of(ground: Ground, bounds: Bounds, probe: Probe, base: str, *, 
     try:
         problem = _before(trials, judge, base, runs)
     except CutShortError as cut:
-        problem = cut.message
+        problem = str(cut)
     return Confirmation(
         confirmed=not problem,
         why=problem or f"the reproducer failed in {runs} of {runs} runs",
@@ -63,7 +63,7 @@ def reproducer_verdict(
     try:
         why = _before(trials, judge, base, runs) or _after(trials, judge, candidate, runs)
     except CutShortError as cut:
-        why = cut.message
+        why = str(cut)
     return verdict_of(VerdictKind.REPRODUCER, candidate, trials, why)
 
 

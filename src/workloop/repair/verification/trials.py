@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workloop.domain.checks import CheckOutcome, outcome_of_end
-from workloop.domain.errors import Refusal
 from workloop.repair.port import CheckRun, EvidenceFile
 from workloop.repair.verification.ground import Bounds, Ground, Probe
 from workloop.repair.verification.trees import Overlay, lay_over, read_overlay, untouched, write_tree
@@ -20,10 +19,12 @@ from workloop.runner.sandbox.enclosure import Rooms
 SUMMARY = "runs.json"
 
 
-class CutShortError(Refusal):
-    """The phase was over before its runs were; what was cut off says nothing about the candidate."""
+class CutShortError(Exception):
+    """The phase was over before its runs were; what was cut off says nothing about the candidate. Never leaves here."""
 
-    kind = "cut-short"
+    def __init__(self) -> None:
+        """Say what stands in the verdict."""
+        super().__init__("the phase was over before the check was")
 
 
 class Judge(NamedTuple):
@@ -104,7 +105,7 @@ class Trials:
     def _once(self, judge: Judge, words: tuple[str, ...], commit: str, seed: int) -> Trial:
         plan = self._plan(commit)
         if self.bounds.stop.is_set() or self.bounds.seconds_left <= 0:
-            raise _cut_short()
+            raise CutShortError()
         self.counted += 1
         folder = self.ground.repository.folder("checkouts") / f"{self.ground.run}-{self.counted}"
         room = open_room(self.ground.repository, plan, commit, folder)
@@ -114,7 +115,7 @@ class Trials:
             order = self._order(judge, plan, room, words, seed)
             end = run_command(order)
             if end.stopped or (end.timed_out and order.timeout_seconds < judge.probe.timeout_seconds):
-                raise _cut_short()
+                raise CutShortError()
             outcome = _outcome(judge, end, untampered=untouched(judge.overlay, checkout_of(room)))
             output = _kept(self.ground.evidence, order.log_path.read_bytes())
         finally:
@@ -189,7 +190,3 @@ def _kept(folder: Path, data: bytes, name: str = "") -> EvidenceFile:
     partial.write_bytes(data)
     partial.replace(place)
     return EvidenceFile(path=path, digest=digest)
-
-
-def _cut_short() -> CutShortError:
-    return CutShortError("VERIFICATION_CUT_SHORT", "the phase was over before the check was", retryable=True)
