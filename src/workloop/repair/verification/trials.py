@@ -105,7 +105,7 @@ class Trials:
     def _once(self, judge: Judge, words: tuple[str, ...], commit: str, seed: int) -> Trial:
         plan = self._plan(commit)
         if self.bounds.stop.is_set() or self.bounds.seconds_left <= 0:
-            raise CutShortError()
+            raise CutShortError
         self.counted += 1
         folder = self.ground.repository.folder("checkouts") / f"{self.ground.run}-{self.counted}"
         room = open_room(self.ground.repository, plan, commit, folder)
@@ -115,7 +115,7 @@ class Trials:
             order = self._order(judge, plan, room, words, seed)
             end = run_command(order)
             if end.stopped or (end.timed_out and order.timeout_seconds < judge.probe.timeout_seconds):
-                raise CutShortError()
+                raise CutShortError
             outcome = _outcome(judge, end, untampered=untouched(judge.overlay, checkout_of(room)))
             output = _kept(self.ground.evidence, order.log_path.read_bytes())
         finally:
