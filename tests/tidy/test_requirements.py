@@ -9,7 +9,7 @@ from requirements import REQUIREMENTS, Requirement
 
 TESTS = Path(__file__).parents[1]
 DEFINITION = re.compile(r"^(?:async )?def (test_\w+)", re.MULTILINE)
-GROUPS = "ABCDEFGHJLN"
+GROUPS = "ABCDEFGHJLMN"
 NAMED_BY_ID = re.compile(rf"(?<=_)[{GROUPS}][0-9]{{2}}(?=_)", re.IGNORECASE)
 
 
