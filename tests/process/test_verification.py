@@ -128,6 +128,7 @@ def test_a_refused_candidate_is_not_run_by_either_check(stage: Stage) -> None:
         assert not said.passed
         assert said.runs == ()
         assert said.why.startswith("protected-path: ")
+        assert said.refusal is RepairRefusal.PROTECTED_PATH
 
 
 def test_the_operator_s_files_take_the_place_of_a_candidate_s_in_any_shape(stage: Stage) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar, cast
 
 from workloop.domain.session import head
 from workloop.repair.config import DIGEST, full_sha, runtime_id_problem
-from workloop.repair.ledger.records import ChargeState, VerdictKind
+from workloop.repair.ledger.records import ChargeState, RepairRefusal, VerdictKind
 from workloop.repair.observations.finding import EvidenceRef, Observation, ObservationKind, ObservationSource
 from workloop.repair.port import (
     Charge,
@@ -25,6 +25,8 @@ TEXT_CHARACTERS_MAX: Final = 100_000
 ENTRIES_MAX: Final = 1_000
 PATH_CHARACTERS_MAX: Final = 160
 MICROUSD_MAX: Final = 2**53 - 1
+UNRUN: Final = (RepairRefusal.INVALID_CANDIDATE, RepairRefusal.PROTECTED_PATH, RepairRefusal.CAPABILITY_WIDENED)
+"""Why nothing of a candidate is run: what a check may say of it beside what its runs show."""
 
 Kind = TypeVar("Kind")
 
@@ -119,7 +121,18 @@ def verdict(value: object, kind: VerdictKind, commit: str, base: str | None = No
         contradicted = said.passed and run.commit == commit and not run.passed
         require(not contradicted, "runs: a run of the candidate failed, and the verdict is that it passed", run)
     _evidence_list(said.evidence)
+    if said.refusal is not None:
+        _refusal(said)
     return said
+
+
+def _refusal(said: Verdict) -> None:
+    require(type(said.refusal) is RepairRefusal, "refusal: expected a RepairRefusal or nothing", said.refusal)
+    require(said.refusal in UNRUN, f"refusal: expected {', '.join(UNRUN)} or nothing", said.refusal)
+    require(said.kind is not VerdictKind.ACCEPTANCE, "refusal: only a repair is refused", said.refusal)
+    require(not said.passed, "refusal: the verdict is that it passed", said.refusal)
+    ran = [run for run in said.runs if run.commit == said.commit]
+    require(not ran, "refusal: nothing of a refused candidate is run", said.runs)
 
 
 def revision(value: object) -> HarnessRevision:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from workloop.domain.errors import Conflict
 from workloop.domain.session import SessionReport
-from workloop.repair.ledger.records import ChargeState, PhaseKind, VerdictKind
+from workloop.repair.ledger.records import ChargeState, PhaseKind, RepairRefusal, VerdictKind
 from workloop.repair.observations.finding import Observation
 from workloop.runner.harness.port import MeterEndpoint
 
@@ -30,6 +30,7 @@ __all__ = [
     "PhaseKind",
     "PhaseSessions",
     "RepairDriver",
+    "RepairRefusal",
     "SessionOrder",
     "SessionReport",
     "Task",
@@ -226,6 +227,9 @@ class Verdict:
 
     A regression verdict lists runs on the base, which have to be green, and on the candidate; a reproducer verdict
     lists several on each: all of the base's fail and all of the candidate's pass, or the repair is refused.
+
+    `refusal` is why nothing of a candidate was run at all: it is no valid one, touches what is protected, or would be
+    allowed more than the harness in force. Whatever runs show, the supervisor reads from the runs.
     """
 
     kind: VerdictKind
@@ -234,6 +238,7 @@ class Verdict:
     why: str = ""
     runs: tuple[CheckRun, ...] = ()
     evidence: tuple[EvidenceFile, ...] = ()
+    refusal: RepairRefusal | None = None
 
 
 class RepairDriver(Protocol):

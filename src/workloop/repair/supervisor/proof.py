@@ -31,7 +31,7 @@ def regression_problem(verdict: Verdict, base: str) -> RepairRefusal | None:
     if not all(before):
         return RepairRefusal.BASELINE_BROKEN
     if not verdict.passed:
-        return RepairRefusal.REGRESSION_FAILED
+        return verdict.refusal or RepairRefusal.REGRESSION_FAILED
     if not before or not after:
         raise ContractBrokenError("the regression passed without a run on the base and one on the candidate")
     return None
@@ -46,7 +46,7 @@ def reproducer_problem(verdict: Verdict, base: str) -> RepairRefusal | None:
     if any(after) and not all(after):
         return RepairRefusal.REPRODUCER_FLAKY
     if not verdict.passed:
-        return RepairRefusal.REPRODUCER_FAILED
+        return verdict.refusal or RepairRefusal.REPRODUCER_FAILED
     if min(len(before), len(after)) < REPRODUCER_RUNS_MIN:
         least = REPRODUCER_RUNS_MIN
         raise ContractBrokenError(

@@ -8,8 +8,9 @@ from workloop.repair.verification.trials import Judge, Trials
 
 
 def refused_verdict(kind: VerdictKind, candidate: str, refused: tuple[Refused, ...]) -> Verdict:
-    """Return the verdict on a candidate of which nothing was run."""
-    return Verdict(kind=kind, commit=candidate, passed=False, why="; ".join(one.told for one in refused))
+    """Return the verdict on a candidate of which nothing was run; the most serious reason comes first."""
+    why = "; ".join(one.told for one in refused)
+    return Verdict(kind=kind, commit=candidate, passed=False, why=why, refusal=refused[0].refusal)
 
 
 def verdict_of(kind: VerdictKind, candidate: str, trials: Trials, why: str) -> Verdict:
