@@ -24,6 +24,7 @@ __all__ = [
     "CheckRun",
     "Confirmation",
     "EvidenceFile",
+    "HarnessRegressedError",
     "HarnessRevision",
     "Observation",
     "PhaseContext",
@@ -33,6 +34,7 @@ __all__ = [
     "RepairRefusal",
     "SessionOrder",
     "SessionReport",
+    "SessionSetup",
     "Task",
     "Verdict",
     "VerdictKind",
@@ -42,6 +44,13 @@ __all__ = [
     "settled",
     "unknown",
 ]
+
+
+class HarnessRegressedError(Exception):
+    """The harness in force does worse than one before it, so that the run has to stop; the message says in what.
+
+    Any callback may raise it. Out of `accept_task` it also means that the candidate is not accepted.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +82,26 @@ class Abort(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSetup:
+    """What a harness of files changes about the agent of a session, in place of what the settings say of it.
+
+    `home` is a folder laid out for this session alone, which it has as its private home; `servers` is its file of MCP
+    servers in the agent's dialect; `options` and `command` replace those of its block, unless they are empty.
+    """
+
+    home: Path | None = None
+    servers: Path | None = None
+    options: Mapping[str, str] = field(default_factory=dict[str, str])
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOrder:
     """A session that a driver wants run for it: which agent, on what, where, and what it may reach besides.
 
-    `harness` is a name of the settings; `cwd` may be written unless the session is read-only. The runtime in force is
-    read again, may be read by the session, and is named to it by WORKLOOP_RUNTIME.
+    `harness` is a name of the settings; `cwd` may be written unless the session is read-only, and when it is a linked
+    work tree, its commits are taken over once the session is dead. The runtime in force is read again, may be read by
+    the session, and is named to it by WORKLOOP_RUNTIME.
     """
 
     harness: str
@@ -89,6 +113,7 @@ class SessionOrder:
     model: str | None = None
     turns_max: int | None = None
     read_only: bool = False
+    setup: SessionSetup | None = None
 
 
 class PhaseSessions(Protocol):
@@ -244,8 +269,8 @@ class Verdict:
 class RepairDriver(Protocol):
     """What the operator supplies; `create_work_loop_driver(config)` of a trusted Python file returns one.
 
-    Whatever a callback raises ends the run with `driver-error`, and the bill is asked for nevertheless. A callback
-    that goes on after its abort was set and its grace has passed is cancelled.
+    Whatever a callback raises ends the run with `driver-error`, but for HarnessRegressedError, and the bill is asked
+    for nevertheless. A callback that goes on after its abort was set and its grace has passed is cancelled.
     """
 
     async def run_task(self, context: PhaseContext, task: Task) -> WorkerResult:

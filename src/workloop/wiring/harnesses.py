@@ -24,8 +24,12 @@ def make_harnesses(config: DriverConfig, folder: Path) -> "dict[str, Harness]":
 def make_harness(config: DriverConfig, name: str, folder: Path) -> "Harness":
     """Return the adapter of one agent program, configured; raises BadRequest that names the entry at fault."""
     block = config.harness_config(name)
+    return harness_of(name, block, folder / HOMES / name if block.home is HarnessHome.OWN else None)
+
+
+def harness_of(name: str, block: HarnessConfig, home: Path | None) -> "Harness":
+    """Return the adapter of a block; the home is its sessions' own, None leaves them the operator's."""
     require_whole(block, f"harness.{name}")
-    home = folder / HOMES / name if block.home is HarnessHome.OWN else None
     order = Order(name, block, home, variables_of(name, block))
     match block.kind:
         case HarnessKind.CLAUDE:

@@ -8,19 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from workloop.config import DriverConfig
+from workloop.config import DriverConfig, HarnessHome
 from workloop.domain.clock import Clock, Instant
 from workloop.domain.redaction import Redactor
 from workloop.domain.session import Tokens
-from workloop.repair.port import HarnessRevision
+from workloop.repair.port import HarnessRevision, SessionSetup
 from workloop.repair.sessions.allowance import Price
 from workloop.repair.sessions.means import Means, WorkerMeter
-from workloop.runner.harness.port import MeterEndpoint
+from workloop.runner.harness.port import Harness, MeterEndpoint
 from workloop.runner.meter.port import Allowance, Dialect, MeterReading
 from workloop.runner.quarters import Walls
 from workloop.store.system import SystemIds
 from workloop.wiring.doors import private_doors
-from workloop.wiring.harnesses import make_harnesses
+from workloop.wiring.harnesses import harness_of, make_harnesses
 from workloop.wiring.metering import LoopMeter, meter_of, own_prices
 from workloop.wiring.planning import opened, visible_to
 from workloop.wiring.runtimes import runtime_store
@@ -61,6 +61,7 @@ def worker_means(
             yield Means(
                 clock=clock,
                 harnesses=make_harnesses(config, folder),
+                dressed=lambda name, setup: dressed(config, name, setup),
                 walls=lambda name: walls_of(config, walls, name),
                 environment=lambda name: visible_to(config, name, environment),
                 meter=lent,
@@ -69,6 +70,15 @@ def worker_means(
                 folder=sessions,
                 new_id=lambda: str(uuid.UUID(int=SystemIds().bits(128), version=4)),
             )
+
+
+def dressed(config: DriverConfig, name: str, setup: SessionSetup) -> Harness:
+    """Make an agent of the settings with what a harness of files changes about it; its home is then its own."""
+    block = config.harness_config(name)
+    changed = replace(block, options=setup.options or block.options, command=setup.command or block.command)
+    if setup.home is None:
+        return harness_of(name, changed, None)
+    return harness_of(name, replace(changed, home=HarnessHome.OWN), setup.home)
 
 
 @contextmanager

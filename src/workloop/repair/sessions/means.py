@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from workloop.domain.clock import Clock, Instant
-from workloop.repair.port import HarnessRevision
+from workloop.repair.port import HarnessRevision, SessionSetup
 from workloop.repair.sessions.allowance import Price
 from workloop.runner.harness.port import Harness, MeterEndpoint
 from workloop.runner.meter.port import Allowance, MeterReading
@@ -38,10 +38,14 @@ class WorkerMeter(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
-    """What sessions are made with; `runtime` reads a runtime again and returns its files, or None for a foreign id."""
+    """What sessions are made with; `runtime` reads a runtime again and returns its files, or None for a foreign id.
+
+    `dressed` makes an agent of the settings anew with what a harness of files changes about it.
+    """
 
     clock: Clock
     harnesses: Mapping[str, Harness]
+    dressed: Callable[[str, SessionSetup], Harness]
     walls: Callable[[str], Walls]
     environment: Callable[[str], Mapping[str, str]]
     meter: WorkerMeter

@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 
 from workloop.domain.clock import SECOND_US, Instant
 from workloop.domain.errors import BadRequest, Conflict
-from workloop.domain.session import SessionEvent, SessionReport
+from workloop.domain.session import SessionReport, printable
 from workloop.repair.port import HarnessRevision, SessionOrder
 from workloop.repair.sessions.allowance import PhaseAllowance
+from workloop.repair.sessions.eventsfile import EventsFile
 from workloop.repair.sessions.means import Means
 from workloop.repair.sessions.witness import Witness, watched
 from workloop.runner.archive import STDERR_NAME, STREAM_NAME
@@ -21,6 +22,8 @@ from workloop.runner.harness.port import Harness, LaunchRequest, MeterEndpoint
 from workloop.runner.meter.bypass import went_round
 from workloop.runner.meter.port import MeterReading
 from workloop.runner.quarters import Walls, quartered
+from workloop.runner.sandbox.enclosure import git_rooms
+from workloop.runner.sandbox.receiving import receive
 from workloop.runner.sandbox.rooms import Network, Rooms
 from workloop.runner.session import SessionLimits, StopRequest, run_session
 
@@ -131,22 +134,29 @@ class Shift:
             )
         self.sessions += 1
         number = self.sessions
+        home = means.folder / "homes" / order.harness
+        if order.setup is not None:
+            harness, home = means.dressed(order.harness, order.setup), order.setup.home or home
         tree = await asyncio.to_thread(means.runtime, self.bounds.harness)
         walls = means.walls(order.harness)
-        request = quartered(harness, self._request(order, tree), walls, means.folder / "homes" / order.harness)
+        rooms = await asyncio.to_thread(rooms_of, order) if walls.stand else Rooms()
+        request = quartered(harness, self._request(order, tree, rooms), walls, home)
         endpoint = means.meter.open(order.harness, request.session_id, self.allowance, self.bounds.deadline)
         self.flaws.extend(f"session {number}: {flaw}" for flaw in flaws_of(walls, endpoint))
         metered = request if endpoint is None else on_meter(request, endpoint, means.meter.socket)
         reading = MeterReading()
         try:
-            report = await self._run(harness, metered, stop)
+            report = await self._run(harness, metered, stop, number)
         finally:
             reading = await means.meter.close(request.session_id)
             self._keep(request.session_dir, number)
         self._judge(report, reading, number)
+        if walls.stand and report.death_proven and not order.read_only:
+            refused = (await asyncio.to_thread(receive, order.cwd, ended=True)).refused
+            self._note(number, refused)
         return report
 
-    def _request(self, order: SessionOrder, tree: Path | None) -> LaunchRequest:
+    def _request(self, order: SessionOrder, tree: Path | None, rooms: Rooms) -> LaunchRequest:
         session_id = self.means.new_id()
         folder = self.means.folder / session_id
         folder.mkdir(mode=0o700)
@@ -161,26 +171,32 @@ class Shift:
             model=order.model,
             turns_max=order.turns_max,
             read_only=order.read_only,
-            rooms=Rooms(writable=(*(() if order.read_only else (order.cwd,)), *order.writable), readable=readable),
+            mcp_config=order.setup.servers if order.setup is not None else None,
+            rooms=rooms | Rooms(writable=order.writable, readable=readable),
         )
 
-    async def _run(self, harness: Harness, request: LaunchRequest, stop: StopRequest) -> SessionReport:
+    async def _run(self, harness: Harness, request: LaunchRequest, stop: StopRequest, number: int) -> SessionReport:
         left = max(0, self.bounds.deadline - self.means.clock.now()) / SECOND_US
         limits = SessionLimits(wall_seconds=left, ladder=self.means.ladder)
         if self.over:
             stop.request("the phase is over")
 
-        async def sink(event: SessionEvent) -> None:
-            """Leave the events to whoever reads the session's stream."""
-            del event
-
-        return await run_session(harness, request, limits=limits, clock=self.means.clock, sink=sink, stop=stop)
+        with EventsFile(self.bounds.evidence_dir / f"session-{number}-events.jsonl") as events:
+            return await run_session(
+                harness, request, limits=limits, clock=self.means.clock, sink=events.take, stop=stop
+            )
 
     def _keep(self, folder: Path, number: int) -> None:
         """Keep what a session printed as evidence of its phase."""
         for place in (folder / STREAM_NAME, folder / STDERR_NAME):
             if place.is_file() and not place.is_symlink():
                 shutil.copyfile(place, self.bounds.evidence_dir / f"session-{number}-{place.name}")
+
+    def _note(self, number: int, refused: tuple[str, ...]) -> None:
+        """Keep what of a session's git was not taken over."""
+        if refused:
+            place = self.bounds.evidence_dir / f"session-{number}-refused.txt"
+            place.write_text("\n".join(map(printable, refused)) + "\n", "utf-8")
 
     def _judge(self, report: SessionReport, reading: MeterReading, number: int) -> None:
         past = went_round(report, reading)
@@ -189,6 +205,11 @@ class Shift:
             self.allowance.doubted(f"session {number} went round the meter: {past}")
         if not report.death_proven:
             self.proven = False
+
+
+def rooms_of(order: SessionOrder) -> Rooms:
+    """Return what a session may write of its folder: a work tree gets a stand-in of its repository."""
+    return Rooms() if order.read_only else git_rooms(order.cwd)
 
 
 def flaws_of(walls: Walls, endpoint: MeterEndpoint | None) -> tuple[str, ...]:
