@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from repair_stage import BASE, LIMITS, Stage, stopped
-from workloop.repair.ledger.records import RepairRefusal, StopReason, VerdictKind
-from workloop.repair.port import PhaseContext, Verdict
-from workloop.testing.scripted_driver import commit_of, finding, runs, worked
+from workloop.repair.ledger.records import RepairRefusal, StopReason, VerdictKind, exit_code
+from workloop.repair.port import HarnessRegressedError, PhaseContext, Verdict
+from workloop.testing.scripted_driver import commit_of, finding, hanging, raising, runs, worked
 
 FOUND = worked(candidate=None, observations=(finding(),))
 UNRUN = (RepairRefusal.INVALID_CANDIDATE, RepairRefusal.PROTECTED_PATH, RepairRefusal.CAPABILITY_WIDENED)
@@ -87,3 +87,62 @@ def test_a_task_s_candidate_is_never_refused_as_a_repair_is(stage: Stage) -> Non
         kind=VerdictKind.ACCEPTANCE, commit=commit_of(1), passed=False, refusal=RepairRefusal.INVALID_CANDIDATE
     )
     stopped(stage.see({"accept_task": [verdict]}), StopReason.DRIVER_ERROR)
+
+
+def regressed(*_: object) -> object:
+    """Say that the harness in force has made too many tasks fail."""
+    raise HarnessRegressedError("one and two went well before")
+
+
+PHASES = {
+    "run_task": "task",
+    "accept_task": "acceptance",
+    "confirm_observation": "confirmation",
+    "run_repair": "repair",
+    "verify_regression": "regression",
+    "verify_reproducer": "reproducer",
+    "activate_harness": "activation",
+}
+LEFT = worked(candidate=commit_of(70), observations=(finding(),))
+
+
+@pytest.mark.parametrize("name", PHASES)
+def test_a_harness_that_does_worse_than_one_before_ends_the_run(stage: Stage, name: str) -> None:
+    stage.tasks = ("one", "two")
+    seen = stage.see({"run_task": [LEFT], name: [regressed]})
+    stopped(seen, StopReason.HARNESS_REGRESSED)
+    assert "one and two went well before" in seen.ended.detail
+    assert seen.ended.close is not None
+    assert exit_code(seen.ended.close) == 1
+    assert seen.phases[-1] == PHASES[name]
+    assert seen.of("phase_end")[-1]["status"] == "failed"
+    assert seen.asked[-1] == "close"
+    assert len(seen.of("charge")) == len([kind for kind in seen.phases if kind in ("task", "repair")])
+
+
+def test_a_task_under_a_harness_that_does_worse_is_refused_on_record_and_left_to_be_done(stage: Stage) -> None:
+    seen = stage.see({"accept_task": [regressed]})
+    stopped(seen, StopReason.HARNESS_REGRESSED)
+    (verdict,) = seen.of("verdict")
+    assert (verdict["kind"], verdict["passed"]) == ("acceptance", False)
+    assert "one and two went well before" in str(verdict["detail"])
+    assert seen.ended.close is not None
+    assert (seen.ended.close.failed, seen.ended.close.remaining) == ((), ("one",))
+
+
+@pytest.mark.parametrize("entry", [raising, hanging])
+def test_a_bill_that_nobody_can_state_outweighs_a_harness_that_does_worse(stage: Stage, entry: object) -> None:
+    stage.patience = replace(stage.patience, settle_ms=50, grace_ms=20)
+    stopped(stage.see({"run_task": [regressed], "settle": [entry]}), StopReason.UNKNOWN_CHARGE)
+
+
+@pytest.mark.parametrize("attempts", [1, 2])
+def test_money_that_ends_before_a_repair_begins_is_no_fault_of_the_ledger(stage: Stage, attempts: int) -> None:
+    """Neither is the time: a repair counts from its first worker on, and this one has had none."""
+    stage.limits = replace(LIMITS, max_spend_microusd=attempts * 1_000)
+    nothing = worked(candidate=None, base=BASE)
+    seen = stage.see({"run_task": [FOUND], "run_repair": [nothing, nothing]})
+    stopped(seen, StopReason.SPEND_LIMIT)
+    assert seen.asked.count("run_repair") == attempts - 1
+    assert seen.records[-1][1]["repairs"] == attempts - 1
+    assert len(seen.of("repair_rejected")) == attempts - 1

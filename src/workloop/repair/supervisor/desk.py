@@ -26,7 +26,14 @@ from workloop.repair.ledger.records import (
     StopReason,
 )
 from workloop.repair.ledger.writing import Ledger
-from workloop.repair.port import Charge, EvidenceFile, HarnessRevision, PhaseContext, RepairDriver
+from workloop.repair.port import (
+    Charge,
+    EvidenceFile,
+    HarnessRegressedError,
+    HarnessRevision,
+    PhaseContext,
+    RepairDriver,
+)
 from workloop.repair.sessions.keeper import Keeper
 from workloop.repair.sessions.shift import Bounds, Shift
 from workloop.repair.supervisor.evidence import Sweep, check_declared, make_folder, sweep
@@ -228,7 +235,7 @@ class Desk:
         )
 
     def stop_if_over(self, began: Began, answer: Answer) -> None:
-        """Raise StopRun when a phase ended by a signal, by the end of the run's time, or not at all."""
+        """Raise StopRun when a phase ended by a signal, at the end of the time, not at all, or in a regression."""
         detail = f"in phase {began.phase} ({began.context.kind}){lingering(answer)}"
         signal = self.host.signals.first
         if answer.ending is Ending.SIGNALLED and signal is not None:
@@ -237,6 +244,8 @@ class Desk:
             raise StopRun(StopReason.RUNTIME_LIMIT, detail)
         if not answer.gone:
             raise StopRun(StopReason.CLEANUP_FAILED, detail)
+        if answer.ending is Ending.RAISED and isinstance(answer.raised, HarnessRegressedError):
+            raise StopRun(StopReason.HARNESS_REGRESSED, clean(f"{detail}: {answer.raised}"))
 
     def check(
         self, order: Order, call: Callable[[PhaseContext], object], take: Callable[[object], Taken]

@@ -37,6 +37,7 @@ class Answer:
     ending: Ending
     value: object = None
     error: str = ""
+    raised: BaseException | None = None
     returned: bool = False
     gone: bool = True
     duration_ms: int = 0
@@ -94,6 +95,7 @@ class Call:
         self.done = False
         self.value: object = None
         self.error = ""
+        self.raised: BaseException | None = None
         self.task: asyncio.Task[object] | None = None
         self.cancelled = False
 
@@ -108,7 +110,7 @@ class Call:
         if task.cancelled():
             self.error = "it was cancelled"
         elif error is not None:
-            self.error = head(f"{type(error).__name__}: {error}", ERROR_CHARACTERS_MAX)
+            self.error, self.raised = head(f"{type(error).__name__}: {error}", ERROR_CHARACTERS_MAX), error
         else:
             self.value = task.result()
         self.done = True
@@ -165,7 +167,14 @@ class DriverHost:
         if ending is None and heed_signals and self.signals.first is not None:
             ending = Ending.SIGNALLED  # it came while the call ended, and that is as good as before
         ended = ending or (Ending.RAISED if call.error else Ending.RETURNED)
-        return Answer(ending=ended, value=call.value, error=call.error, returned=not call.error, duration_ms=elapsed)
+        return Answer(
+            ending=ended,
+            value=call.value,
+            error=call.error,
+            raised=call.raised,
+            returned=not call.error,
+            duration_ms=elapsed,
+        )
 
     def _wait(self, call: Call, deadline_ms: int, *, heed_signals: bool) -> Ending | None:
         """Wait for a call; returns why it has to be ended, or None when it has ended by itself."""

@@ -23,7 +23,7 @@ from workloop.repair.supervisor.points import Point
 from workloop.repair.supervisor.state import Repair, State
 from workloop.repair.supervisor.stopping import StopRun
 from workloop.repair.supervisor.tasks import observe
-from workloop.repair.supervisor.workers import Worked, work
+from workloop.repair.supervisor.workers import Worked, gate, work
 
 
 def choose(state: State, desk: Desk) -> Event:
@@ -90,6 +90,7 @@ def unconfirmed(said: Confirmation | None, base: str) -> tuple[str, RepairRefusa
 
 def repair(state: State, desk: Desk) -> Event:
     """Let a worker of its own repair the harness; the repair counts from here on, whatever comes of it."""
+    gate(desk)
     held = state.now_repaired
     first = held.number == 0
     held.candidate, held.verdicts, held.refusal, held.detail = None, (), None, ""

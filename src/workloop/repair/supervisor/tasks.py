@@ -18,7 +18,7 @@ from workloop.repair.supervisor.machine import Event
 from workloop.repair.supervisor.points import Point
 from workloop.repair.supervisor.state import Attempt, State
 from workloop.repair.supervisor.stopping import StopRun
-from workloop.repair.supervisor.workers import work
+from workloop.repair.supervisor.workers import gate, work
 
 
 def select(state: State, desk: Desk) -> Event:
@@ -36,6 +36,7 @@ def select(state: State, desk: Desk) -> Event:
 
 def task(state: State, desk: Desk) -> Event:
     """Let a worker try the task with the harness in force, and record what it showed of the harness."""
+    gate(desk)
     attempt = state.now_tried
     retry = retry_reason(state, attempt) if attempt.number else None
     attempt.number += 1
@@ -88,18 +89,23 @@ def accept(state: State, desk: Desk) -> Event:
         harness=state.harness,
         commit=candidate,
     )
-    verdict = desk.check(
-        order,
-        lambda context: desk.driver.accept_task(context, attempt.task, candidate),
-        lambda value: checking.verdict(value, VerdictKind.ACCEPTANCE, candidate),
-    )
+    try:
+        verdict = desk.check(
+            order,
+            lambda context: desk.driver.accept_task(context, attempt.task, candidate),
+            lambda value: checking.verdict(value, VerdictKind.ACCEPTANCE, candidate),
+        )
+    except StopRun as stop:
+        if stop.reason is StopReason.HARNESS_REGRESSED:
+            desk.write(judgement(None, attempt.task.id, candidate, stop.detail), Point.JUDGED)
+        raise
     attempt.accepted = verdict is not None and verdict.passed
-    desk.write(judgement(verdict, attempt.task.id, candidate), Point.JUDGED)
+    desk.write(judgement(verdict, attempt.task.id, candidate, "the check did not end in its time"), Point.JUDGED)
     return Event.JUDGED
 
 
-def judgement(verdict: Verdict | None, name: str, candidate: str) -> Judged:
-    """Return the record of an acceptance verdict; none in time is one that did not pass."""
+def judgement(verdict: Verdict | None, name: str, candidate: str, missing: str) -> Judged:
+    """Return the record of an acceptance verdict; a missing one is one that did not pass."""
     return Judged(
         kind=VerdictKind.ACCEPTANCE,
         commit=candidate,
@@ -107,7 +113,7 @@ def judgement(verdict: Verdict | None, name: str, candidate: str) -> Judged:
         task=name,
         runs=len(verdict.runs) if verdict is not None else 0,
         evidence=tuple(sorted({file.digest for file in verdict.evidence})) if verdict is not None else (),
-        detail=clean(verdict.why) if verdict is not None else "the check did not end in its time",
+        detail=clean(verdict.why if verdict is not None else missing),
     )
 
 

@@ -28,7 +28,7 @@ class Worked:
 
 
 def gate(desk: Desk) -> None:
-    """Raise StopRun when there is no time or no money left for a worker to begin with."""
+    """Raise StopRun when there is no time or no money left for a worker to begin with; before anything is counted."""
     if desk.deadline_ms - desk.host.monotonic() <= LEAST_MS:
         raise StopRun(StopReason.RUNTIME_LIMIT, "before the next worker")
     if desk.purse.left_microusd == 0:
@@ -36,8 +36,10 @@ def gate(desk: Desk) -> None:
 
 
 def work(desk: Desk, order: Order, call: Callable[[PhaseContext], object]) -> Worked:
-    """Let one worker work and book its end and its bill; raises StopRun when the run cannot go on after it."""
-    gate(desk)
+    """Let one worker that the gate let through work, and book its end and its bill.
+
+    Raises StopRun when the run cannot go on after it.
+    """
     began = desk.begin(order, reserved=desk.purse.reserve(), longest_ms=None)
     answer = desk.ask(began, call)
     result, broken = desk.taken(answer, checking.worker_result, began.phase)
