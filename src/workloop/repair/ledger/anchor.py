@@ -64,7 +64,7 @@ def anchor_bytes(anchor: Anchor) -> bytes:
             "signature": anchor.signature,
         }
     )
-    return spelt.ljust(ANCHOR_BYTES - 1) + b"\n"
+    return spelt.ljust(ANCHOR_BYTES - 1).encode("ascii") + b"\n"
 
 
 def read_anchor(path: Path) -> Anchor:

@@ -1,12 +1,12 @@
 """What a run has come to by its records so far: phases, money, verdicts, outcomes and the harness in force."""
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from workloop.repair.ledger.records import (
     WORKER_PHASES,
     ChargeState,
     Harness,
-    Judged,
     PhaseEnd,
     PhaseStart,
     RunClose,
@@ -14,17 +14,21 @@ from workloop.repair.ledger.records import (
     StopReason,
     TaskEnd,
     TaskOutcome,
+    VerdictKind,
 )
+
+Question: TypeAlias = tuple[VerdictKind, str, str | None, str | None]
+"""What a verdict answers: of which kind, on which commit, for which task or which observation."""
 
 
 class MisplacedError(ValueError):
     """A record contradicts those before it."""
 
 
-def require(condition: object, problem: str) -> None:
-    """Refuse a record unless a condition holds."""
+def require(condition: object, problem: str, *facts: object) -> None:
+    """Refuse a record unless a condition holds; the facts are put into the problem only then."""
     if not condition:
-        raise MisplacedError(problem)
+        raise MisplacedError(problem.format(*facts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,7 @@ class Books:
 
     opening: RunOpen
     harness: Harness
+    tasks: frozenset[str]
     count: int = 1
     mono_ms: int = 0
     phases: dict[str, PhaseStart] = field(default_factory=dict[str, PhaseStart])
@@ -59,7 +64,7 @@ class Books:
     repairs: dict[int, list[PhaseStart]] = field(default_factory=dict[int, list[PhaseStart]])
     observed: set[str] = field(default_factory=set[str])
     confirmed: dict[str, bool] = field(default_factory=dict[str, bool])
-    verdicts: list[Judged] = field(default_factory=list[Judged])
+    verdicts: dict[Question, bool] = field(default_factory=dict[Question, bool])
     in_force: list[Harness] = field(default_factory=list[Harness])
     outcomes: dict[str, TaskOutcome] = field(default_factory=dict[str, TaskOutcome])
     close: RunClose | None = None
@@ -124,4 +129,4 @@ def opened(opening: RunOpen) -> Books:
     """Begin the books of a run."""
     require(opening.tasks, "a run has at least one task")
     require(len(set(opening.tasks)) == len(opening.tasks), "a task is listed twice")
-    return Books(opening=opening, harness=opening.harness, in_force=[opening.harness])
+    return Books(opening=opening, harness=opening.harness, tasks=frozenset(opening.tasks), in_force=[opening.harness])

@@ -18,7 +18,7 @@ from workloop.repair.ledger.plain import spell_plain
 from workloop.repair.ledger.records import NAMES, VERSION, Record, RunOpen
 from workloop.repair.ledger.schema import FieldError, data_of, record_of
 
-LINE_DOMAIN: Final = b"workloop ledger 1 line\n"
+LINE_HASH: Final = hashlib.sha256(b"workloop ledger 1 line\n")
 GENESIS_DOMAIN: Final = b"workloop ledger 1 genesis\n"
 LINE_BYTES_MAX: Final = 1 << 22
 TAIL: Final = re.compile(rb',"hash":"([0-9a-f]{64})"\}\Z')
@@ -76,12 +76,12 @@ class Entry(NamedTuple):
 def genesis(opening: RunOpen) -> str:
     """Return what the first line links to: the run and the digests of its config and driver."""
     words = canonical([opening.run, opening.config_digest, opening.driver_digest])
-    return hashlib.sha256(GENESIS_DOMAIN + words).hexdigest()
+    return hashlib.sha256(GENESIS_DOMAIN + words.encode("ascii")).hexdigest()
 
 
-def canonical(value: object) -> bytes:
+def canonical(value: object) -> str:
     """Return the one spelling of some data."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def stamp(now: Instant) -> str:
@@ -90,23 +90,16 @@ def stamp(now: Instant) -> str:
 
 
 @cache
-def spelled_run(run: str) -> bytes:
+def spelled_run(run: str) -> str:
     """Return a run as it stands on every line."""
     return canonical(run)
 
 
-def head_of(place: Place, ts: str, mono_ms: int, name: str, data: bytes) -> bytes:
+def head_of(place: Place, ts: str, mono_ms: int, name: str, data: str) -> bytes:
     """Return the bytes of a line that its hash covers."""
-    return b'{"v":%d,"seq":%d,"run":%b,"ts":"%b","mono_ms":%d,"type":"%b","data":%b,"prev":"%b"' % (
-        VERSION,
-        place.seq,
-        spelled_run(place.run),
-        ts.encode("ascii"),
-        mono_ms,
-        name.encode("ascii"),
-        data,
-        place.prev.encode("ascii"),
-    )
+    where = f'"v":{VERSION},"seq":{place.seq},"run":{spelled_run(place.run)}'
+    what = f'"ts":"{ts}","mono_ms":{mono_ms},"type":"{name}","data":{data}'
+    return f'{{{where},{what},"prev":"{place.prev}"'.encode("ascii")
 
 
 def line_of(place: Place, now: Instant, mono_ms: int, record: Record) -> tuple[bytes, str]:
@@ -121,7 +114,9 @@ def line_of(place: Place, now: Instant, mono_ms: int, record: Record) -> tuple[b
 
 def hash_of(head: bytes) -> str:
     """Return the hash of the bytes of a line before its own."""
-    return hashlib.sha256(LINE_DOMAIN + head).hexdigest()
+    total = LINE_HASH.copy()
+    total.update(head)
+    return total.hexdigest()
 
 
 def read_line(line: bytes, place: Place | None, seq: int) -> Entry:

@@ -41,7 +41,7 @@ def find(books: Books, record: Observed | Confirmed | Judged | Activated | Repai
 
 def observe(books: Books, record: Observed) -> None:
     """Take a finding of a phase that there is."""
-    require(record.phase in books.phases, f"phase {record.phase} never began")
+    require(record.phase in books.phases, "phase {} never began", record.phase)
     books.observed.add(record.fingerprint)
 
 
@@ -54,19 +54,18 @@ def confirm(books: Books, record: Confirmed) -> None:
 
 def judge(books: Books, record: Judged) -> None:
     """Take a verdict on a commit that some phase left; a second one on the same question is refused."""
-    same = (record.kind, record.commit, record.task, record.fingerprint)
-    earlier = [(verdict.kind, verdict.commit, verdict.task, verdict.fingerprint) for verdict in books.verdicts]
-    require(same not in earlier, f"there is a {record.kind} verdict on that commit already")
+    question = (record.kind, record.commit, record.task, record.fingerprint)
+    require(question not in books.verdicts, "there is a {} verdict on that commit already", record.kind)
     if record.kind is VerdictKind.ACCEPTANCE:
         require(record.task is not None and record.fingerprint is None, "an acceptance is about a task")
         left = books.candidates(books.attempts.get(record.task or "", []))
     else:
-        require(record.fingerprint is not None and record.task is None, f"a {record.kind} verdict is about a repair")
+        require(record.fingerprint is not None and record.task is None, "a {} verdict is about a repair", record.kind)
         left = books.candidates(repairs_of(books, record.fingerprint or ""))
     require(record.commit in left, "no phase that ended left that commit")
     if record.kind is VerdictKind.REPRODUCER and record.passed:
         require(record.failed_before, "its reproducer was not seen to fail before the repair")
-    books.verdicts.append(record)
+    books.verdicts[question] = record.passed
 
 
 def repairs_of(books: Books, fingerprint: str) -> list[PhaseStart]:
@@ -96,14 +95,8 @@ def proved(books: Books, record: Activated) -> None:
     require(record.fingerprint == starts[0].observation, "the repair was for another observation")
     require(record.harness.commit in books.candidates(starts), "the repair did not leave that commit")
     for kind in PROOFS:
-        verdicts = [
-            verdict.passed
-            for verdict in books.verdicts
-            if verdict.kind is kind
-            and verdict.commit == record.harness.commit
-            and verdict.fingerprint == record.fingerprint
-        ]
-        require(verdicts and all(verdicts), f"there is no passed {kind} verdict on exactly that commit")
+        passed = books.verdicts.get((kind, record.harness.commit, None, record.fingerprint))
+        require(passed, "there is no passed {} verdict on exactly that commit", kind)
 
 
 def reject(books: Books, record: RepairRejected) -> None:
@@ -117,19 +110,13 @@ def reject(books: Books, record: RepairRejected) -> None:
 
 def conclude(books: Books, record: TaskOutcome) -> None:
     """Take the end of a task: once, after the attempts that are on record, accepted only by a verdict."""
-    require(record.task in books.opening.tasks, f"task {record.task} is not one of the run")
-    require(record.task not in books.outcomes, f"task {record.task} has ended before")
+    require(record.task in books.tasks, "task {} is not one of the run", record.task)
+    require(record.task not in books.outcomes, "task {} has ended before", record.task)
     starts = books.attempts.get(record.task, [])
-    require(record.attempts == len(starts), f"{len(starts)} attempts are on record")
+    require(record.attempts == len(starts), "{} attempts are on record", len(starts))
     require(all(start.phase in books.ends for start in starts), "an attempt has not ended")
     if record.end is TaskEnd.ACCEPTED:
         require(record.commit is not None, "an accepted task has a commit")
-        verdicts = [
-            verdict.passed
-            for verdict in books.verdicts
-            if verdict.kind is VerdictKind.ACCEPTANCE
-            and verdict.task == record.task
-            and verdict.commit == record.commit
-        ]
-        require(verdicts and all(verdicts), "there is no passed acceptance verdict on exactly that commit")
+        passed = books.verdicts.get((VerdictKind.ACCEPTANCE, record.commit or "", record.task, None))
+        require(passed, "there is no passed acceptance verdict on exactly that commit")
     books.outcomes[record.task] = record

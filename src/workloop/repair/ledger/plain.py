@@ -1,47 +1,79 @@
 """Records that are spelled in printable ASCII without any escape, which nearly all are, and so in one way at once.
 
-What is not such a record is left to a closer look, and so is one that may be out of bounds.
+A pattern for each type says what such a record looks like to the byte: its fields in their order, each within its
+bounds. What does not fit is left to a closer look, and so is whatever may be out of bounds.
 """
 
+import dataclasses
+import re
+import types
+import typing
+from enum import StrEnum
 from functools import cache
-from typing import Final
+from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
+from workloop.repair.ledger.fields import ENTRIES_MAX, NAME_CHARACTERS_MAX, TEXT_CHARACTERS_MAX
 from workloop.repair.ledger.records import NAMES, TYPES, Record
 
-PLAIN_BYTES_MAX: Final = 20_000
-"""A longer line may hold a list that is too long."""
 SPELLING: Final = msgspec.json.Encoder(order="sorted")
+CHARACTER: Final = r"[ !#-\[\]-~]"
+LEXICAL: Final = {
+    "text": f'"{CHARACTER}{{0,{TEXT_CHARACTERS_MAX}}}"',
+    "name": f'"(?! *"){CHARACTER}{{1,{NAME_CHARACTERS_MAX}}}"',
+    "sha": '"(?!0+")(?:[0-9a-f]{40}|[0-9a-f]{64})"',
+    "digest": '"[0-9a-f]{64}"',
+    "whole": "(?:0|[1-9][0-9]{0,14})",
+}
+"""What a field of each word looks like; the word's rule in the schema decides, and takes all that these take."""
 
 
-def is_plain(spelt: bytes) -> bool:
-    """Tell whether some bytes hold no escape, nothing unprinted, and no long list."""
-    return len(spelt) <= PLAIN_BYTES_MAX and b"\\" not in spelt and b"\x7f" not in spelt and spelt.isascii()
+class Form(NamedTuple):
+    """How one type of record looks when it is plain, and what reads it then."""
+
+    looks: re.Pattern[str]
+    reader: "msgspec.json.Decoder[Record]"
 
 
-def spell_plain(record: Record) -> bytes | None:
+def spell_plain(record: Record) -> str | None:
     """Return the one spelling of a record that is plain and within every bound; None when it wants a closer look."""
     try:
-        spelt = SPELLING.encode(record)
+        spelt = SPELLING.encode(record).decode("utf-8")
     except (TypeError, ValueError, OverflowError):
         return None
-    read = read_plain(NAMES[type(record)], spelt) if is_plain(spelt) else None
-    return spelt if read == record else None
-
-
-def read_plain(name: str, spelt: bytes) -> Record | None:
-    """Read the data of a record that is plain; None when it wants a closer look."""
-    if name not in TYPES:
-        return None
-    try:
-        record = decoder(name).decode(spelt)
-    except msgspec.DecodeError:
-        return None
-    return record if SPELLING.encode(record) == spelt else None
+    form = form_of(NAMES[type(record)])
+    return spelt if form is not None and form.looks.fullmatch(spelt) else None
 
 
 @cache
-def decoder(name: str) -> "msgspec.json.Decoder[Record]":
-    """Return what decodes one type of record."""
-    return msgspec.json.Decoder(TYPES[name])
+def form_of(name: str) -> Form | None:
+    """Return how a type of record looks, once for each; None for what is no type."""
+    kind = TYPES.get(name)
+    return Form(re.compile(nested(kind)), msgspec.json.Decoder(kind)) if kind is not None else None
+
+
+def nested(kind: type) -> str:
+    """Return the pattern of an object with exactly the fields of a dataclass, sorted."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    assert dataclasses.is_dataclass(kind), kind
+    return r"\{" + ",".join(f'"{name}":{pattern_of(hints[name])}' for name in sorted(hints)) + r"\}"
+
+
+def pattern_of(annotation: object) -> str:
+    """Return the pattern of what one annotation takes."""
+    hint = cast("Any", annotation)
+    origin = typing.get_origin(hint)
+    if origin is typing.Annotated:
+        return LEXICAL[hint.__metadata__[0]]
+    if origin in (typing.Union, types.UnionType):
+        (inner,) = (part for part in typing.get_args(hint) if part is not types.NoneType)
+        return f"(?:null|{pattern_of(inner)})"
+    if origin is tuple:
+        entry = pattern_of(typing.get_args(hint)[0])
+        return rf"\[(?:{entry}(?:,{entry}){{0,{ENTRIES_MAX - 1}}})?\]"
+    if hint is bool:
+        return "(?:true|false)"
+    if issubclass(hint, StrEnum):
+        return '"(?:' + "|".join(re.escape(member.value) for member in hint) + ')"'
+    return nested(hint)

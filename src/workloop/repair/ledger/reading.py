@@ -1,49 +1,43 @@
 """How the line that is expected at a place is read at once; whatever is unusual about one is left to a closer look.
 
-It takes no line that the closer look would refuse: the members around the data have to be those of the place, and
-the data, decoded within the same bounds and spelled again, has to be the same bytes.
+It takes no line that the closer look would refuse: what stands around the data has to be what belongs there, and the
+data has to look, to the byte, as its type of record does when it is plain.
 """
 
-import hashlib
 import re
 from typing import Final
 
-from workloop.repair.ledger.chain import LINE_DOMAIN, TAIL_BYTES, Entry, Place, read_line, spelled_run
-from workloop.repair.ledger.plain import is_plain, read_plain
+from workloop.repair.ledger.chain import TAIL_BYTES, Entry, Place, hash_of, read_line, spelled_run
+from workloop.repair.ledger.plain import form_of
 from workloop.repair.ledger.records import VERSION
 
 HEAD: Final = re.compile(
-    rb"(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z)"
-    rb'","mono_ms":(0|[1-9]\d{0,14}),"type":"([a-z_]+)","data":'
+    r"([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z)"
+    r'","mono_ms":(0|[1-9][0-9]{0,14}),"type":"([a-z_]+)","data":'
 )
-LINK: Final = b',"prev":"%b"'
-LINK_BYTES: Final = len(LINK) - 2 + 64
 
 
-def read(line: bytes, place: Place | None, seq: int) -> Entry:
-    """Read the line at a place; raises BrokenLineError when it is another line."""
-    if place is not None and is_plain(line):
-        entry = plain_entry(line, place)
-        if entry is not None:
-            return entry
-    return read_line(line, place, seq)
+def read(line: bytes, run: str, before: Entry | None) -> Entry:
+    """Read the line after another one of a run, or the first of all; raises BrokenLineError when it is another line."""
+    if before is None:
+        return read_line(line, None, 0)
+    entry = plain_entry(line, run, before)
+    return entry if entry is not None else read_line(line, Place(before.seq + 1, run, before.hash), before.seq + 1)
 
 
-def plain_entry(line: bytes, place: Place) -> Entry | None:
+def plain_entry(line: bytes, run: str, before: Entry) -> Entry | None:
     """Read a line that is just as expected; None for one that wants a closer look."""
-    end = len(line) - TAIL_BYTES
-    around = before(place)
-    head = HEAD.match(line, len(around)) if line.startswith(around) else None
-    if head is None or line[end - LINK_BYTES : end] != LINK % place.prev.encode("ascii"):
-        return None
-    digest = hashlib.sha256(LINE_DOMAIN + line[:end]).hexdigest()
-    if line[end:] != b',"hash":"%b"}' % digest.encode("ascii"):
+    seq, text = before.seq + 1, line.decode("latin-1")
+    around = f'{{"v":{VERSION},"seq":{seq},"run":{spelled_run(run)},"ts":"'
+    head = HEAD.match(text, len(around)) if text.startswith(around) else None
+    if head is None:
         return None
     ts, mono_ms, name = head.groups()
-    record = read_plain(name.decode("ascii"), line[head.end() : end - LINK_BYTES])
-    return None if record is None else Entry(place.seq, ts.decode("ascii"), int(mono_ms), record, digest)
-
-
-def before(place: Place) -> bytes:
-    """Return what a line begins with at a place, up to its time."""
-    return b'{"v":%d,"seq":%d,"run":%b,"ts":"' % (VERSION, place.seq, spelled_run(place.run))
+    form = form_of(name)
+    data = form.looks.match(text, head.end()) if form is not None else None
+    if form is None or data is None:
+        return None
+    digest = hash_of(line[:-TAIL_BYTES])
+    if text[data.end() :] != f',"prev":"{before.hash}","hash":"{digest}"}}':
+        return None
+    return Entry(seq, ts, int(mono_ms), form.reader.decode(data[0]), digest)

@@ -46,9 +46,9 @@ def place(books: Books, record: Record, mono_ms: int) -> None:
         case Charged():
             charge(books, record)
         case EvidenceKept():
-            require(record.phase in books.phases, f"phase {record.phase} never began")
+            require(record.phase in books.phases, "phase {} never began", record.phase)
         case Note():
-            require(record.phase is None or record.phase in books.phases, f"phase {record.phase} never began")
+            require(record.phase is None or record.phase in books.phases, "phase {} never began", record.phase)
         case RunClose():
             close(books, record)
         case _:
@@ -58,8 +58,8 @@ def place(books: Books, record: Record, mono_ms: int) -> None:
 def begin(books: Books, start: PhaseStart, mono_ms: int) -> None:
     """Take the start of a phase within every limit."""
     limits = books.opening.limits
-    require(start.phase not in books.phases, f"phase {start.phase} began before")
-    require(start.task in books.opening.tasks, f"task {start.task} is not one of the run")
+    require(start.phase not in books.phases, "phase {} began before", start.phase)
+    require(start.task in books.tasks, "task {} is not one of the run", start.task)
     require(start.harness == books.harness, "its harness is not the one in force")
     require(not books.unknown, "nothing may begin after a charge that nobody can state")
     require(start.attempt >= 1, "attempts count from 1")
@@ -81,18 +81,18 @@ def begin_task(books: Books, start: PhaseStart) -> None:
     """Take the next attempt of a task that has not ended."""
     limits = books.opening.limits
     earlier = books.attempts.get(start.task, [])
-    require(start.task not in books.outcomes, f"task {start.task} has ended before")
+    require(start.task not in books.outcomes, "task {} has ended before", start.task)
     require(start.repair is None and start.observation is None, "an attempt of a task belongs to no repair")
-    require(start.attempt == len(earlier) + 1, f"{len(earlier)} attempts are on record")
+    require(start.attempt == len(earlier) + 1, "{} attempts are on record", len(earlier))
     require(not earlier or earlier[-1].phase in books.ends, "the attempt before has not ended")
-    require(start.attempt <= limits.max_task_attempts, f"a task has at most {limits.max_task_attempts} attempts")
+    require(start.attempt <= limits.max_task_attempts, "a task has at most {} attempts", limits.max_task_attempts)
     if earlier:
         require(start.retry is not None, "a further attempt says why")
         if start.retry is RetryReason.HARNESS_CHANGED:
             require(earlier[-1].harness != start.harness, "the harness is the one of the attempt before")
     else:
         require(start.retry is None, "a first attempt repeats nothing")
-        require(len(books.attempts) < limits.max_tasks, f"a run takes at most {limits.max_tasks} tasks")
+        require(len(books.attempts) < limits.max_tasks, "a run takes at most {} tasks", limits.max_tasks)
     books.attempts.setdefault(start.task, []).append(start)
 
 
@@ -103,14 +103,14 @@ def begin_repair(books: Books, start: PhaseStart) -> None:
     earlier = books.repairs.get(number, [])
     require(books.confirmed.get(fingerprint), "its observation was not confirmed")
     require(start.retry is None, "an attempt of a repair gives no reason")
-    require(start.attempt == len(earlier) + 1, f"{len(earlier)} attempts of it are on record")
+    require(start.attempt == len(earlier) + 1, "{} attempts of it are on record", len(earlier))
     require(not earlier or earlier[-1].phase in books.ends, "the attempt before has not ended")
-    require(start.attempt <= limits.max_repair_attempts, f"a repair has at most {limits.max_repair_attempts} attempts")
+    require(start.attempt <= limits.max_repair_attempts, "a repair has at most {} attempts", limits.max_repair_attempts)
     if earlier:
         require(earlier[0].observation == fingerprint, "the repair is for another observation")
     else:
-        require(number == len(books.repairs) + 1, f"{len(books.repairs)} repairs are on record")
-        require(number <= limits.max_repairs, f"a run makes at most {limits.max_repairs} repairs")
+        require(number == len(books.repairs) + 1, "{} repairs are on record", len(books.repairs))
+        require(number <= limits.max_repairs, "a run makes at most {} repairs", limits.max_repairs)
         others = {starts[0].observation for starts in books.repairs.values()}
         require(fingerprint not in others, "the observation had its repair before")
     books.repairs.setdefault(number, []).append(start)
@@ -119,9 +119,9 @@ def begin_repair(books: Books, start: PhaseStart) -> None:
 def end(books: Books, record: PhaseEnd) -> None:
     """Take the one end of a phase that began."""
     start = books.phases.get(record.phase)
-    require(record.phase not in books.ends, f"phase {record.phase} ended before")
+    require(record.phase not in books.ends, "phase {} ended before", record.phase)
     if start is None or start.kind not in WORKER_PHASES:
-        require(start is not None, f"phase {record.phase} never began")
+        require(start is not None, "phase {} never began", record.phase)
         require(record.candidate is None, "a check of the host leaves no commit")
     elif record.phase not in books.settled and record.phase not in books.unknown:
         books.uncharged.add(record.phase)
@@ -144,8 +144,8 @@ def close(books: Books, record: RunClose) -> None:
     total = books.standing()
     if record.reason not in UNFINISHED:
         unended = ", ".join(start.phase for start in total.open_phases)
-        require(not total.open_phases, f"the run closes without the end of {unended}")
-        require(not books.uncharged, f"the run closes without the charge of {', '.join(sorted(books.uncharged))}")
+        require(not total.open_phases, "the run closes without the end of {}", unended)
+        require(not books.uncharged, "the run closes without the charge of {}", ", ".join(sorted(books.uncharged)))
     require(record == books.closing(record.reason, record.detail, record.duration_ms), "its sums are not the run's")
     if record.reason in COMPLETE:
         require(not total.remaining, "tasks are left")

@@ -6,13 +6,14 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from workloop.domain.errors import BadRequest, NotFound
 from workloop.repair.ledger.anchor import Anchor, AnchorError, NoAnchorYetError, anchor_path, read_anchor
 from workloop.repair.ledger.books import Books, MisplacedError, Standing, opened
-from workloop.repair.ledger.chain import LINE_BYTES_MAX, BrokenLineError, Entry, Place, Reason
+from workloop.repair.ledger.chain import LINE_BYTES_MAX, BrokenLineError, Entry, Reason
 from workloop.repair.ledger.reading import read
 from workloop.repair.ledger.records import PhaseStart, RunClose, RunOpen
 from workloop.repair.ledger.signing import holds
@@ -95,7 +96,7 @@ class Walk:
         self.entries: list[Entry] = []
         self.books: Books | None = None
         self.bad: FirstBad | None = None
-        self.place: Place | None = None
+        self.run = ""
 
     def over(self, lines: Iterable[bytes]) -> "Walk":
         """Read lines until one does not fit."""
@@ -119,17 +120,14 @@ class Walk:
             longer = len(line) > LINE_BYTES_MAX
             reason = Reason.MALFORMED if longer else Reason.TORN
             raise BrokenLineError(reason, "it is longer than any record" if longer else "it has no end")
-        entry = read(line[:-1], self.place, len(self.entries))
-        self.enter(entry)
-        run = self.place.run if self.place is not None else self.books.opening.run if self.books else ""
-        self.place = Place(seq=entry.seq + 1, run=run, prev=entry.hash)
+        self.enter(read(line[:-1], self.run, self.entries[-1] if self.entries else None))
 
     def enter(self, entry: Entry) -> None:
         """Book a record that is linked to the one before."""
         if self.books is not None:
             take(self.books, entry.record, entry.mono_ms)
         elif isinstance(entry.record, RunOpen):
-            self.books = opened(entry.record)
+            self.books, self.run = opened(entry.record), entry.record.run
             self.books.mono_ms = entry.mono_ms
         self.entries.append(entry)
 
@@ -179,9 +177,8 @@ def opened_file(path: Path) -> BinaryIO:
 
 
 def lines_of(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a ledger with their ends, none longer than a record can be."""
-    while line := stream.readline(LINE_BYTES_MAX + 1):
-        yield line
+    """Return the lines of a ledger with their ends, none longer than a record can be."""
+    return iter(partial(stream.readline, LINE_BYTES_MAX + 1), b"")
 
 
 def is_held(stream: BinaryIO) -> bool:
