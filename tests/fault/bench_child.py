@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from killing import Steps, serve
@@ -22,7 +23,7 @@ def play(step: int, folder: str) -> None:
         steps.step()
 
     refused = worked(candidate=None, observations=(finding("other"),))
-    found = worked(candidate=None, observations=(finding(),), transient="network")
+    found = replace(worked(candidate=None, observations=(finding(),), transient="network"), wait_ms=1)
     Stage(folder=Path(folder), at=at).play({"run_task": [found], "run_repair": [refused]})
 
 

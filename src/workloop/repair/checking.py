@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from workloop.domain.session import head
 from workloop.repair.config import DIGEST, full_sha, runtime_id_problem
@@ -24,7 +24,7 @@ REPR_CHARACTERS_MAX: Final = 500
 TEXT_CHARACTERS_MAX: Final = 100_000
 ENTRIES_MAX: Final = 1_000
 PATH_CHARACTERS_MAX: Final = 160
-MICROUSD_MAX: Final = 2**53 - 1
+COUNT_MAX: Final = 2**53 - 1
 UNRUN: Final = (RepairRefusal.INVALID_CANDIDATE, RepairRefusal.PROTECTED_PATH, RepairRefusal.CAPABILITY_WIDENED)
 """Why nothing of a candidate is run: what a check may say of it beside what its runs show."""
 
@@ -63,6 +63,8 @@ def worker_result(value: object) -> WorkerResult:
     require(full_sha(result.base), "base: expected a full commit SHA", result.base)
     require(result.candidate is None or _is_text(result.candidate), "candidate: expected a text", result.candidate)
     require(_is_text(result.transient), "transient: expected a text", result.transient)
+    require(_is_count(result.wait_ms), "wait_ms: expected a whole number of milliseconds from 0 on", result.wait_ms)
+    require(result.transient or not result.wait_ms, "wait_ms: expected transient to say why", result.wait_ms)
     require(_is_text(result.summary), "summary: expected a text", result.summary)
     _evidence_list(result.evidence)
     for entry in _entries(result.observations, "observations"):
@@ -90,9 +92,8 @@ def charge(value: object) -> Charge:
     basis = value.basis if _is_text(value.basis) else ""
     if type(value.state) is not ChargeState or value.state is ChargeState.UNKNOWN:
         return unknown(basis or "the driver cannot state it")
-    amount = cast("Any", value.microusd)
-    if type(amount) is not int or not 0 <= amount <= MICROUSD_MAX:
-        return unknown(f"no whole number of micro-dollars from 0 on but {shown(amount)}")
+    if not _is_count(value.microusd):
+        return unknown(f"no whole number of micro-dollars from 0 on but {shown(value.microusd)}")
     return value
 
 
@@ -192,6 +193,10 @@ def _entries(value: object, what: str) -> tuple[object, ...]:
     entries = cast("tuple[object, ...]", value)
     require(len(entries) <= ENTRIES_MAX, f"{what}: expected at most {ENTRIES_MAX} entries", len(entries))
     return entries
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= COUNT_MAX
 
 
 def _is_text(value: object) -> bool:

@@ -210,7 +210,9 @@ class WorkerResult:
     """What is left of a worker: a commit it made, its bill, evidence, and findings about its harness.
 
     `base` is the full commit it began from; `transient` says why another try may go better although nothing was
-    changed, and is empty when there is no such reason; `summary` is the worker's own word and is never believed.
+    changed, and is empty when there is no such reason; `wait_ms` is how long no worker should begin because of it, as
+    after a usage limit, and is waited out where the run has that much time. `summary` is the worker's own word and is
+    never believed.
     """
 
     status: WorkerStatus
@@ -220,6 +222,7 @@ class WorkerResult:
     evidence: tuple[EvidenceFile, ...] = ()
     observations: tuple[Observation, ...] = ()
     transient: str = ""
+    wait_ms: int = 0
     summary: str = ""
 
 

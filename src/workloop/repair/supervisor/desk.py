@@ -83,6 +83,15 @@ class Checked:
     problem: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rest:
+    """Until when no worker may begin, by what the worker of a phase came upon."""
+
+    until_ms: int
+    phase: str
+    why: str
+
+
 @dataclass(slots=True, kw_only=True)
 class Desk:
     """Carries phases out for the supervisor and keeps their records, their evidence and their time."""
@@ -97,6 +106,7 @@ class Desk:
     deadline_ms: int
     at: At
     keeper: Keeper | None = None
+    resting: Rest | None = None
     phases: int = 0
     kept: dict[str, Sweep] = field(default_factory=dict[str, Sweep])
 

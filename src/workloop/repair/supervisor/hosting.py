@@ -206,6 +206,12 @@ class DriverHost:
         except Empty:
             return None
 
+    def rest(self, until_ms: int) -> bool:
+        """Wait for a moment while nobody works; tells whether it has come, and not a signal before it."""
+        while self.signals.first is None and (left := until_ms - self.monotonic()) > 0:
+            self._next(left)
+        return self.signals.first is None
+
     def stop(self) -> bool:
         """End the driver's loop; tells whether its thread has ended."""
         self.signals.wake = None

@@ -12,6 +12,7 @@ class Point(StrEnum):
     ANSWERED = "answered"
     CHARGED = "charged"
     PHASE_ENDED = "phase-ended"
+    RESTING = "resting"
     OBSERVED = "observed"
     CONFIRMED = "confirmed"
     JUDGED = "judged"

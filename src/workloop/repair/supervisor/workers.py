@@ -7,7 +7,7 @@ from typing import Final
 from workloop.repair import checking
 from workloop.repair.ledger.records import ChargeState, EnforcedBy, PhaseKind, StopReason
 from workloop.repair.port import Charge, PhaseContext, WorkerResult, WorkerStatus
-from workloop.repair.supervisor.desk import Began, Desk, Order, clean
+from workloop.repair.supervisor.desk import Began, Desk, Order, Rest, clean
 from workloop.repair.supervisor.hosting import Answer, Ending
 from workloop.repair.supervisor.points import Point
 from workloop.repair.supervisor.purse import larger
@@ -28,11 +28,36 @@ class Worked:
 
 
 def gate(desk: Desk) -> None:
-    """Raise StopRun when there is no time or no money left for a worker to begin with; before anything is counted."""
+    """Return once a worker may begin; raises StopRun when no time or no money is left for it.
+
+    It is passed before anything is counted, so that what has not begun is not on record either.
+    """
     if desk.deadline_ms - desk.host.monotonic() <= LEAST_MS:
         raise StopRun(StopReason.RUNTIME_LIMIT, "before the next worker")
     if desk.purse.left_microusd == 0:
         raise StopRun(StopReason.SPEND_LIMIT, "nothing is left for the next worker")
+    if desk.resting is not None:
+        sit_out(desk, desk.resting)
+
+
+def sit_out(desk: Desk, rest: Rest) -> None:
+    """Wait until a provider serves workers again; raises StopRun when the run ends before that, or a signal comes."""
+    left = max(0, rest.until_ms - desk.host.monotonic())
+    told = f"no worker may begin for another {left} ms: {rest.why}"
+    if rest.until_ms + LEAST_MS >= desk.deadline_ms:
+        raise StopRun(StopReason.RUNTIME_LIMIT, clean(f"after phase {rest.phase}: {told}"))
+    desk.note("waiting", told, rest.phase)
+    desk.at(Point.RESTING)
+    if not desk.host.rest(rest.until_ms) and desk.host.signals.first is not None:
+        raise StopRun(desk.host.signals.first, "while no worker could begin")
+    desk.resting = None
+
+
+def rest_after(desk: Desk, phase: str, result: WorkerResult) -> None:
+    """Remember how long no worker may begin; of two such times the later counts."""
+    until = desk.host.monotonic() + result.wait_ms
+    if result.wait_ms and (desk.resting is None or until > desk.resting.until_ms):
+        desk.resting = Rest(until_ms=until, phase=phase, why=result.transient)
 
 
 def work(desk: Desk, order: Order, call: Callable[[PhaseContext], object]) -> Worked:
@@ -55,6 +80,7 @@ def work(desk: Desk, order: Order, call: Callable[[PhaseContext], object]) -> Wo
     )
     stop_if_wrong(desk, began, answer, charge, broken or differs)
     assert result is not None, "a worker that returned nothing sound has stopped the run"
+    rest_after(desk, began.phase, result)
     return Worked(phase=began.phase, result=result, candidate=candidate, problem=problem)
 
 
