@@ -2,11 +2,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 NPM_AGENTS ?= .npm-agents
+MINI_SWE ?= .mini-swe
 # Whole files at a time, in the order of their names: the long ones, test_agents_*, come first.
 AGENTS_AT_ONCE := -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint check test test-slow test-agents test-browser test-all npm-agents bench docs format
+.PHONY: help setup demo lint check test test-slow test-agents test-browser test-all npm-agents mini-swe bench docs format
 
 help:  ## show what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -43,7 +44,7 @@ test-agents: $(BIN)/workloop  ## the real agent programs against a scripted mode
 test-browser: $(BIN)/workloop  ## a real Chromium in a lane, on loopback alone
 	$(PYTEST) -n 2 -m real_browser tests/endtoend
 
-test-all: $(BIN)/workloop npm-agents  ## everything: the slow tests and every real agent program as well
+test-all: $(BIN)/workloop npm-agents mini-swe  ## everything: the slow tests and every real agent program as well
 	$(PYTEST) -n 2 -m "not real_agent and not real_npm"
 	.ci/loopback-only $(PYTEST) -m "real_agent or real_npm"
 
@@ -53,6 +54,14 @@ $(NPM_AGENTS)/package.json: tests/endtoend/npm/package.json
 	mkdir -p $(NPM_AGENTS)
 	cp $< $@
 	cd $(NPM_AGENTS) && npm install --no-package-lock --no-audit --no-fund --ignore-scripts || { rm $(notdir $@); exit 1; }
+
+mini-swe: $(MINI_SWE)/installed  ## install the agent that the repair bench's campaign mends, at the versions that were tested
+
+$(MINI_SWE)/installed: pyproject.toml
+	python3 -m venv --clear $(MINI_SWE)
+	$(MINI_SWE)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(MINI_SWE)/bin/python -m pip install --quiet --no-deps --group mini-swe
+	@touch $@
 
 bench: $(BIN)/workloop  ## measure the targets; medians with ranges, ratios of one run
 	$(BIN)/python -m bench

@@ -95,6 +95,13 @@ def test_chat_step_follows_from_the_conversation_and_results_fill_the_next_call(
         assert client.ask(*declared)["content"] == "ok"
 
 
+def test_chat_call_of_a_tool_that_is_not_offered_is_made_only_where_the_script_means_it() -> None:
+    with talking([Call("run_tests", {"module": "a"}, unoffered=True)]) as client:
+        assert client.asked_for(tool("bash", "command")) == ("run_tests", {"module": "a"})
+    with talking([Call("run_tests", {"module": "a"})]) as client:
+        assert "run_tests is not offered" in client.ask(tool("bash", "command"))["content"]
+
+
 @pytest.mark.parametrize(
     ("declared", "path", "content"),
     [

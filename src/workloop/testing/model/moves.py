@@ -33,12 +33,16 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Call a tool: by the CLI's own name, or an MCP tool as (server, tool); `say` comes before it."""
+    """Call a tool: by the CLI's own name, or an MCP tool as (server, tool); `say` comes before it.
+
+    One that is not offered is called only if `unoffered` says so, as a model does that believes in a tool by hearsay.
+    """
 
     tool: str | tuple[str, str]
     arguments: JsonObject = field(default_factory=dict[str, object])
     say: str = ""
     usage: Usage | None = None
+    unoffered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,8 @@ class Player:
         if not isinstance(move, Call):
             return move
         arguments = cast("Mapping[str, object]", filled(move.arguments, conversation))
-        return address(replace(move, arguments=arguments), conversation)
+        call = replace(move, arguments=arguments)
+        return call if move.unoffered else address(call, conversation)
 
     def settled(self, move: Move, conversation: Conversation) -> ReadyMove:
         """Decide whether a flaky step still fails."""
