@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ledger_story import whole_ledger
-from workloop.repair.ledger.chain import BrokenLineError, Entry, Place, hash_of, read_line
+from workloop.domain.clock import from_text
+from workloop.repair.ledger.chain import BrokenLineError, Entry, Place, hash_of, read_line, stamp
 from workloop.repair.ledger.fields import ENTRIES_MAX, NAME_CHARACTERS_MAX, TEXT_CHARACTERS_MAX, WHOLE_MAX
 from workloop.repair.ledger.plain import form_of, spell_plain
 from workloop.repair.ledger.reading import plain_entry
@@ -140,3 +141,16 @@ def test_what_is_no_type_of_record_has_no_form() -> None:
 def test_a_record_that_cannot_be_spelled_at_all_is_looked_at_closely() -> None:
     assert spell_plain(Note(topic="t", text="\ud800")) is None
     assert spell_plain(Judged(kind=VerdictKind.ACCEPTANCE, commit=SHA, passed=True, runs=2**70)) is None
+
+
+@pytest.mark.parametrize(
+    ("instant", "told"),
+    [
+        ("2026-11-30T08:00:00.999999Z", "2026-11-30T08:00:00.999Z"),
+        ("2026-11-30T08:00:01Z", "2026-11-30T08:00:01.000Z"),
+        ("2026-11-30T08:00:00.001Z", "2026-11-30T08:00:00.001Z"),
+        ("1999-12-31T23:59:59.9995Z", "1999-12-31T23:59:59.999Z"),
+    ],
+)
+def test_a_time_is_told_in_whole_milliseconds(instant: str, told: str) -> None:
+    assert stamp(from_text(instant)) == told

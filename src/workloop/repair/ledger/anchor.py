@@ -7,11 +7,9 @@ earlier head is ever left behind a shorter one.
 import json
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
-from workloop.repair.ledger.chain import canonical
 from workloop.repair.ledger.fields import WHOLE_MAX
 from workloop.repair.ledger.records import VERSION
 from workloop.repair.ledger.schema import DIGEST
@@ -30,8 +28,7 @@ class NoAnchorYetError(AnchorError):
     """The file is there and no head was written into it yet."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Anchor:
+class Anchor(NamedTuple):
     """A head: how many records there were, the hash of the last one, and who signed that."""
 
     records: int
@@ -48,23 +45,15 @@ def anchor_path(ledger: Path) -> Path:
 def anchored(records: int, head: str, signer: Signer | None) -> Anchor:
     """Return the anchor of a head, signed where there is a key."""
     if signer is None:
-        return Anchor(records=records, hash=head)
+        return Anchor(records, head)
     signature = signer.sign(message(records, head)).hex()
     return Anchor(records=records, hash=head, key=signer.key, signature=signature)
 
 
 def anchor_bytes(anchor: Anchor) -> bytes:
-    """Spell an anchor in the bytes that its file always has."""
-    spelt = canonical(
-        {
-            "v": VERSION,
-            "records": anchor.records,
-            "hash": anchor.hash,
-            "key": anchor.key,
-            "signature": anchor.signature,
-        }
-    )
-    return spelt.ljust(ANCHOR_BYTES - 1).encode("ascii") + b"\n"
+    """Spell an anchor, sorted as a record is, in the bytes that its file always has."""
+    told = f'"hash":"{anchor.hash}","key":"{anchor.key}","records":{anchor.records},"signature":"{anchor.signature}"'
+    return f'{{{told},"v":{VERSION}}}'.ljust(ANCHOR_BYTES - 1).encode("ascii") + b"\n"
 
 
 def read_anchor(path: Path) -> Anchor:

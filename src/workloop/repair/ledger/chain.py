@@ -9,10 +9,10 @@ import hashlib
 import json
 import re
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple, cast
 
-from workloop.domain.clock import Instant, to_text
+from workloop.domain.clock import SECOND_US, Instant, to_text
 from workloop.repair.ledger.fields import WHOLE_MAX
 from workloop.repair.ledger.plain import spell_plain
 from workloop.repair.ledger.records import NAMES, VERSION, Record, RunOpen
@@ -86,7 +86,14 @@ def canonical(value: object) -> str:
 
 def stamp(now: Instant) -> str:
     """Write an instant in milliseconds."""
-    return to_text(now)[:-4] + "Z"
+    seconds, rest_us = divmod(now, SECOND_US)
+    return f"{spelled_second(seconds)}.{rest_us // 1_000:03}Z"
+
+
+@lru_cache(maxsize=1)
+def spelled_second(seconds: int) -> str:
+    """Return a whole second as text; records come in bursts, so that it is often the last one again."""
+    return to_text(Instant(seconds * SECOND_US))[: -len(".000000Z")]
 
 
 @cache
@@ -109,7 +116,7 @@ def line_of(place: Place, now: Instant, mono_ms: int, record: Record) -> tuple[b
     if len(head) + TAIL_BYTES > LINE_BYTES_MAX:
         raise FieldError(f"is longer than {LINE_BYTES_MAX} bytes")
     digest = hash_of(head)
-    return b'%b,"hash":"%b"}' % (head, digest.encode("ascii")), digest
+    return head + f',"hash":"{digest}"}}'.encode("ascii"), digest
 
 
 def hash_of(head: bytes) -> str:

@@ -23,6 +23,7 @@ class Files:
         self.descriptor = descriptor
         self.head = head
         self.size = 0
+        self.which = (-1, -1)
 
     @classmethod
     def create(cls, path: Path) -> "Files":
@@ -38,7 +39,10 @@ class Files:
             if isinstance(error, FileExistsError):
                 raise exists(anchor_path(path) if made else path) from error
             raise refused("LEDGER_LOCKED" if len(made) > 1 else "LEDGER_UNWRITABLE", path, error) from error
-        return cls(path, folder, made[0], made[1])
+        files = cls(path, folder, made[0], made[1])
+        facts = os.fstat(made[0])
+        files.which = (facts.st_dev, facts.st_ino)
+        return files
 
     def add(self, line: bytes) -> None:
         """Add a line to the ledger durably."""
@@ -61,12 +65,11 @@ class Files:
 
     def require_untouched(self) -> None:
         """Raise LedgerFault unless the ledger is still where it was, and as long as this process made it."""
-        here = os.fstat(self.descriptor)
         try:
             there = os.stat(self.path.name, dir_fd=self.folder, follow_symlinks=False)
         except OSError as error:
             raise LedgerFault("LEDGER_TOUCHED", f"{self.path}: it is no longer there") from error
-        if (here.st_size, here.st_ino, here.st_dev) != (self.size, there.st_ino, there.st_dev):
+        if (there.st_dev, there.st_ino) != self.which or there.st_size != self.size:
             raise LedgerFault("LEDGER_TOUCHED", f"{self.path}: something else has changed it")
 
     def take_back(self) -> None:

@@ -164,8 +164,7 @@ class Pen:
 
     def line(self, record: Record, number: int, mono_ms: int = 0) -> tuple[bytes, str]:
         """Return a record as a whole line, and its hash."""
-        place = Place(seq=number, run=self.run, prev=self.prev)
-        line, digest = line_of(place, self.clock.now(), mono_ms, record)
+        line, digest = line_of(Place(number, self.run, self.prev), self.clock.now(), mono_ms, record)
         return line + b"\n", digest
 
     def head(self, records: int, digest: str) -> bytes:
