@@ -16,7 +16,7 @@ BENCHES = sorted(path.relative_to(ROOT) for path in (ROOT / "bench").rglob("*.py
 BUNDLED = "workloop.repair.bundled"
 FOR_DRIVERS = {  # what docs/harness-files.md and docs/repair.md offer to programs, and what a session starts
     "workloop.wiring.repairing",
-    *(f"{BUNDLED}.{name}" for name in ("capabilities", "laying", "mapping", "toolserver", "packages.announced")),
+    *(f"{BUNDLED}.{name}" for name in ("announcing", "capabilities", "laying", "mapping", "toolserver")),
 }
 STARTS = frozenset({"workloop.__main__", *FOR_DRIVERS})
 

@@ -12,13 +12,18 @@ RULE: Final = "announced-declared"
 
 def require_announced(bundle: Bundle, announced: Iterable[str]) -> None:
     """Refuse a server whose tools are not those of its bundle's manifest; raises BadRequest that names one."""
-    names = list(announced)
+    require_same(bundle.tools, announced, bundle.path)
+
+
+def require_same(declared: Iterable[str], announced: Iterable[str], at: str) -> None:
+    """Refuse a server that does not announce exactly what is declared at a place, each once."""
+    names, wanted = list(announced), set(declared)
     if len(set(names)) != len(names):
-        raise refused(RULE, bundle.path, "the server announces a tool twice")
-    for name in sorted(set(names) - set(bundle.tools)):
-        raise refused(RULE, bundle.path, f"the server announces {name[:80]!r}, which its manifest does not declare")
-    for name in sorted(set(bundle.tools) - set(names)):
-        raise refused(RULE, bundle.path, f"the manifest declares {name!r}, which the server does not announce")
+        raise refused(RULE, at, "the server announces a tool twice")
+    for name in sorted(set(names) - wanted):
+        raise refused(RULE, at, f"the server announces {name[:80]!r}, which its manifest does not declare")
+    for name in sorted(wanted - set(names)):
+        raise refused(RULE, at, f"the manifest declares {name!r}, which the server does not announce")
 
 
 def announced_in(answer: Json, at: str) -> tuple[str, ...]:

@@ -1,0 +1,121 @@
+"""Whether the servers of a harness announce, once they run, exactly the tools that the harness declares.
+
+Each is started as a session would start it, but behind the walls of a check: it sees its own files and nothing of the
+repository, writes a scratch folder of its own, and reaches no network.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from workloop.repair.bundled.laying import lay
+from workloop.repair.bundled.listening import ServerLimits, ServerOrder, announced_by
+from workloop.repair.bundled.manifest import MANIFEST, HarnessSpec
+from workloop.repair.bundled.mapping import TOOL_SERVER, packages_of, servers_of
+from workloop.repair.bundled.packages.announced import require_same
+from workloop.repair.verification.ground import Bounds, Ground, check_ground
+from workloop.runner.checks.plan import CheckPlan
+from workloop.runner.checks.room import open_room, variables
+from workloop.runner.registry import Workspace
+from workloop.runner.removal import discard_checkout
+from workloop.runner.sandbox.enclosure import Rooms
+
+EVIDENCE: Final = "servers.json"
+LIMITS: Final = ServerLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """What one server has to announce, and where that stands."""
+
+    tools: tuple[str, ...]
+    at: str
+
+
+def require_servers(
+    ground: Ground, bounds: Bounds, harness: HarnessSpec, commit: str, limits: ServerLimits = LIMITS
+) -> None:
+    """Start every server of the harness at a commit, one after the other, and compare what each announces.
+
+    What they announced is kept as servers.json in the evidence. Raises BadRequest that names rule and server for a
+    defect of the harness, Refusal where the ground is not safe, Conflict with PHASE_OVER once there is no time left.
+    """
+    check_ground(ground, ())
+    declared = declared_by(harness)
+    if not declared:
+        return
+    plan = plan_of(ground, commit)
+    room = open_room(ground.repository, plan, commit, ground.repository.folder("checkouts") / f"{ground.run}-servers")
+    rows: list[dict[str, object]] = []
+    try:
+        for order in orders(ground, plan, room, harness, limits):
+            names = announced_by(order, bounds)
+            rows.append({"server": order.server.name, "tools": list(names), "sandbox": ground.enclosure.name})
+            require_same(declared[order.server.name].tools, names, declared[order.server.name].at)
+    finally:
+        discard_checkout(ground.repository, room)
+        (ground.evidence / EVIDENCE).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+def declared_by(harness: HarnessSpec) -> dict[str, Declared]:
+    """Return by server what it has to announce; the tools of the harness itself are offered by one server."""
+    own = {TOOL_SERVER: Declared(tools=tuple(tool.name for tool in harness.tools), at=MANIFEST)}
+    bundles = {bundle.name: Declared(tools=bundle.tools, at=bundle.path) for bundle in harness.bundles}
+    return {**(own if harness.tools else {}), **bundles}
+
+
+def plan_of(ground: Ground, commit: str) -> CheckPlan:
+    """Return what the room of a check is made by."""
+    return CheckPlan(
+        run=ground.run,
+        item_id="repair",
+        base_sha=commit,
+        candidate_sha=commit,
+        checks=(),
+        now=ground.now,
+        allowed_variables=ground.allowed_variables,
+        environment=ground.environment,
+        enclosure=ground.enclosure,
+    )
+
+
+def orders(
+    ground: Ground, plan: CheckPlan, room: Workspace, harness: HarnessSpec, limits: ServerLimits
+) -> Iterator[ServerOrder]:
+    """Lay the packages out once, to be read only, and yield the servers, each with a home and a scratch of its own."""
+    packages = room.path / "packages"
+    packages.mkdir(mode=0o700)
+    lay(packages_of(harness), packages)
+    declared = declared_by(harness)
+    for number, server in enumerate(servers_of(harness, packages), start=1):
+        home, scratch = (private(room.path / f"{name}-{number}") for name in ("home", "scratch"))
+        places = {"HOME": str(home), **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(scratch))}
+        yield ServerOrder(
+            server=server,
+            at=declared[server.name].at,
+            folder=room.path,
+            cwd=scratch,
+            env={**variables(plan, room), **places, **server.env},
+            enclosure=ground.enclosure,
+            rooms=rooms(ground, packages, home, scratch),
+            limits=limits,
+        )
+
+
+def private(folder: Path) -> Path:
+    """Make a folder that is nobody else's."""
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+def rooms(ground: Ground, packages: Path, home: Path, scratch: Path) -> Rooms:
+    """Return what one server may reach."""
+    repository = ground.repository
+    return Rooms(
+        writable=(scratch,),
+        readable=(packages, *ground.readable),
+        hidden=(*ground.hidden, ground.evidence, repository.path, repository.common_dir),
+        home=home,
+    )
