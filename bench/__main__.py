@@ -36,6 +36,7 @@ FIGURES = (
     "meter",
     "ledger",
     "runtimes",
+    "supervisor",
 )
 PROGRAMS = ("commands", "mcp_start", "idle")
 FULL_BACKLOG = 1_000_000
