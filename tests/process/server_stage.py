@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workloop.domain.clock import Instant
-from workloop.repair.bundled.announcing import require_servers
+from workloop.repair.bundled.announcing import require_servers, with_servers
 from workloop.repair.bundled.files import files_of_commit
 from workloop.repair.bundled.listening import ServerLimits
-from workloop.repair.bundled.manifest import read_harness
+from workloop.repair.bundled.manifest import HarnessSpec, read_harness
+from workloop.repair.port import Verdict
 from workloop.repair.verification.ground import Bounds, Ground
 from workloop.runner.repository import open_repository
 from workloop.runner.sandbox.enclosure import Enclosure, Network, find_enclosure
@@ -113,9 +114,26 @@ class ServerStage:
 
     def ask(self, commit: str, enclosure: Enclosure | None = None, *, unwalled: bool = False) -> None:
         """Ask the servers of a commit for their tools."""
+        ground = self.ground(enclosure, unwalled=unwalled)
+        require_servers(ground, self.bounds(), self.spec(commit), commit, self.limits)
+
+    def judged(self, verdict: Verdict) -> Verdict:
+        """Hold a verdict to the servers of its commit."""
+        return with_servers(verdict, self.ground(), self.bounds(), self.spec(verdict.commit), self.limits)
+
+    def spec(self, commit: str) -> HarnessSpec:
+        """Read the harness of a commit."""
+        return read_harness(files_of_commit(self.harness.path, commit))
+
+    def bounds(self) -> Bounds:
+        """Return the bounds of a phase that begins now."""
+        return Bounds(deadline_ms=self.monotonic() + 120_000, monotonic=self.monotonic, stop=self.stop)
+
+    def ground(self, enclosure: Enclosure | None = None, *, unwalled: bool = False) -> Ground:
+        """Return a new phase's ground."""
         self.count += 1
         self.evidence.mkdir(exist_ok=True)
-        ground = Ground(
+        return Ground(
             repository=open_repository(self.harness.path, self.folder / "state", "main"),
             run=f"phase-{self.count}",
             now=Instant(1_000_000),
@@ -125,8 +143,6 @@ class ServerStage:
             environment={"PATH": self.path, "SOME_TOKEN": "secret"},
             unwalled=unwalled,
         )
-        bounds = Bounds(deadline_ms=self.monotonic() + 120_000, monotonic=self.monotonic, stop=self.stop)
-        require_servers(ground, bounds, read_harness(files_of_commit(self.harness.path, commit)), commit, self.limits)
 
     @property
     def evidence(self) -> Path:

@@ -8,7 +8,9 @@ from server_stage import TALK, ServerStage
 from walls import NEEDS_WALLS
 
 from workloop.domain.errors import BadRequest, Conflict, Fault, Refusal
+from workloop.repair.bundled.announcing import with_servers
 from workloop.repair.bundled.listening import ServerLimits
+from workloop.repair.port import Verdict, VerdictKind
 from workloop.runner.processtable import folder_of, snapshot
 from workloop.runner.sandbox.enclosure import BARE, Enclosure, Network, SandboxKind, find_enclosure
 
@@ -163,6 +165,23 @@ found += [] if os.environ["NOTES"] == "7" else ["variables"]
         stage.ask(commit)
         assert stage.told() == {"notes": ["note_add"]}
         assert "'evidence'" in refusal(stage, commit, bare=True).message
+
+
+def test_a_verdict_passes_only_with_servers_that_keep_their_word(stage: ServerStage) -> None:
+    honest, lying = stage.commit(HONEST), stage.commit(TALK + "begin()\nannounce('note_wipe')\n")
+    good, bad, failed = (
+        Verdict(kind=VerdictKind.REGRESSION, commit=commit, passed=passed, why=why)
+        for commit, passed, why in ((honest, True, ""), (lying, True, ""), (lying, False, "the probes failed"))
+    )
+    assert stage.judged(good) == good
+    found = stage.judged(bad)
+    assert (found.passed, found.commit) == (False, lying)
+    assert "announces 'note_wipe'" in found.why
+    assert stage.judged(failed) == failed
+    stage.stop.set()
+    assert "phase was over" in stage.judged(good).why
+    with pytest.raises(Refusal, match="VERIFICATION_UNWALLED"):
+        with_servers(good, stage.ground(BARE), stage.bounds(), stage.spec(honest))
 
 
 def test_servers_do_not_start_without_walls_or_with_a_network(stage: ServerStage) -> None:

@@ -6,15 +6,18 @@ repository, writes a scratch folder of its own, and reaches no network.
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from workloop.domain.errors import Refusal
+from workloop.repair.bundled.files import CODE
 from workloop.repair.bundled.laying import lay
-from workloop.repair.bundled.listening import ServerLimits, ServerOrder, announced_by
+from workloop.repair.bundled.listening import PHASE_OVER, ServerLimits, ServerOrder, announced_by
 from workloop.repair.bundled.manifest import MANIFEST, HarnessSpec
 from workloop.repair.bundled.mapping import TOOL_SERVER, packages_of, servers_of
 from workloop.repair.bundled.packages.announced import require_same
+from workloop.repair.port import Verdict
 from workloop.repair.verification.ground import Bounds, Ground, check_ground
 from workloop.runner.checks.plan import CheckPlan
 from workloop.runner.checks.room import open_room, variables
@@ -57,6 +60,21 @@ def require_servers(
     finally:
         discard_checkout(ground.repository, room)
         (ground.evidence / EVIDENCE).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+def with_servers(
+    verdict: Verdict, ground: Ground, bounds: Bounds, harness: HarnessSpec, limits: ServerLimits = LIMITS
+) -> Verdict:
+    """Return a verdict that passed as one that did not, where a server announces other tools; any other as it is."""
+    if not verdict.passed:
+        return verdict
+    try:
+        require_servers(ground, bounds, harness, verdict.commit, limits)
+    except Refusal as error:
+        if error.code not in (CODE, PHASE_OVER):
+            raise
+        return replace(verdict, passed=False, why=error.message)
+    return verdict
 
 
 def declared_by(harness: HarnessSpec) -> dict[str, Declared]:

@@ -21,6 +21,7 @@ from workloop.runner.sandbox.enclosure import Enclosure, Rooms
 from workloop.runner.sandbox.report import WALLS_FAILED, Report, open_report
 from workloop.runner.sweep import end_tree
 
+PHASE_OVER: Final = "PHASE_OVER"
 CHUNK_BYTES: Final = 65_536
 LOOK_SECONDS: Final = 0.05
 EXIT_SECONDS: Final = 2.0
@@ -162,7 +163,7 @@ class _Talk:
     def patience(self) -> float:
         """Return how long to wait for the next words; raises once there is no time left."""
         if self.bounds.stop.is_set() or self.bounds.seconds_left <= 0:
-            raise Conflict("PHASE_OVER", "the phase was over before all servers had said their tools")
+            raise Conflict(PHASE_OVER, "the phase was over before all servers had said their tools")
         left = (self.until - self.bounds.monotonic()) / 1000
         if left <= 0:
             raise self.refusal(f"the server took more than {self.order.limits.seconds:g} seconds: {self.words}")
