@@ -51,6 +51,8 @@ BROKEN_SKILL: Final = Change(
     after="with the tool `run_tests`: its argument `module` is `tests.test_NAME`.",
 )
 """A defect of a skill: it names a tool that the harness does not have."""
+DEAF_SHELL: Final = Change(path=SHELL, before="stderr=subprocess.STDOUT", after="stderr=subprocess.DEVNULL")
+"""A wrong repair: what disturbs is thrown away, and with it whatever else a command says of its errors."""
 
 WRONG_ENCODING: Final = Change(path="mdurl/_encode.py", before="hex(i)[2:].upper()", after="hex(i)[2:]")
 LOST_HASH: Final = Change(path="mdurl/_format.py", before='    result += url.hash or ""\n', after='    result += ""\n')
@@ -93,18 +95,23 @@ def need_mini_swe() -> None:
 def installed(package: str) -> dict[str, str]:
     """Return the files of an installed package as they were published."""
     (folder,) = FOLDER.glob(f"lib/python3*/site-packages/{package}")
+    return own_files(folder)
+
+
+def own_files(folder: Path) -> dict[str, str]:
+    """Return the files of a folder of ours."""
     places = (place for place in sorted(folder.rglob("*")) if place.is_file() and "__pycache__" not in place.parts)
     return {place.relative_to(folder).as_posix(): place.read_text("utf-8") for place in places}
 
 
+def harness_files() -> dict[str, str]:
+    """Return mini-swe-agent as a harness of files, as it should be."""
+    return own_files(OWN_FILES) | {f"{PACKAGE}/{path}": text for path, text in installed("minisweagent").items()}
+
+
 def harness_repository(folder: Path, *defects: Change) -> ScratchRepository:
     """Make a repository of mini-swe-agent as a harness of files, with these defects in its first commit."""
-    own = {
-        place.relative_to(OWN_FILES).as_posix(): place.read_text("utf-8")
-        for place in sorted(OWN_FILES.rglob("*"))
-        if place.is_file() and "__pycache__" not in place.parts
-    }
-    files = own | {f"{PACKAGE}/{path}": text for path, text in installed("minisweagent").items()}
+    files = harness_files()
     for defect in defects:
         files = defect.made_in(files)
     return scratch_repository(folder, files | IGNORED)
