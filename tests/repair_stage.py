@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -72,6 +72,7 @@ class Stage:
     clock: SystemClock = field(default_factory=SystemClock)
     harness: HarnessRevision = FIRST
     means: Means | None = None
+    monotonic: Callable[[], int] = milliseconds
 
     @property
     def ledger(self) -> Path:
@@ -101,7 +102,7 @@ class Stage:
         )
         around = Surroundings(
             clock=self.clock,
-            monotonic=milliseconds,
+            monotonic=self.monotonic,
             run_id="run-1",
             version="0",
             patience=self.patience,
