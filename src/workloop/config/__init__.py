@@ -8,7 +8,7 @@ from workloop.config.harnesses import HarnessConfig, HarnessHome, HarnessKind, r
 from workloop.config.hours import ActiveHours
 from workloop.config.phases import PhaseConfig
 from workloop.config.place import CONFIG_NAME, Place, find_repository, loop_folder, place_of, state_home
-from workloop.config.reading import Settings, TargetSettings, control_folder, load, parse
+from workloop.config.reading import Settings, TargetSettings, control_folder, load, load_loop, parse
 from workloop.config.sample import sample
 from workloop.config.sandbox import NetworkWish, SandboxConfig, SandboxWish
 from workloop.config.targets import TargetConfig
@@ -41,6 +41,7 @@ __all__ = [
     "control_folder",
     "find_repository",
     "load",
+    "load_loop",
     "loop_folder",
     "make_private",
     "parse",

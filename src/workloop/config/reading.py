@@ -24,6 +24,9 @@ from workloop.config.trust import read_trusted
 from workloop.domain.errors import BadRequest, NotFound
 from workloop.domain.reader import Json, Reader, bad
 
+OF_PROJECTS = ("campaign", "tracker", "landing", "lane", "target")
+"""Tables of a settings file that say nothing of agents and walls."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSettings:
@@ -236,6 +239,18 @@ def read_loop(reader: Reader, base: Path) -> DriverConfig:
         loop.harness_config(name, f"loop.agents[{number}]")
     for number, phase in enumerate(found):
         loop.harness_config(phase.harness, f"phase[{number}].harness")
+    return loop
+
+
+def load_loop(path: Path) -> DriverConfig:
+    """Read what a settings file says of agents, walls and the meter, whatever projects it is about."""
+    if not path.is_file():
+        raise NotFound("CONFIG_NOT_FOUND", f"there is no settings file {path}", hint="check --settings")
+    reader = Reader(toml(read_trusted(path), str(path)))
+    for name in OF_PROJECTS:
+        reader.take(name)
+    loop = read_loop(reader, path.parent)
+    reader.done()
     return loop
 
 

@@ -170,6 +170,8 @@ def refuse_unless_returned(answer: Answer, host: DriverHost, what: str) -> None:
     """Raise BadRequest when a driver cannot even begin, or StopRun when a signal came before it did."""
     if answer.ending is Ending.SIGNALLED:
         raise StopRun(host.signals.first or StopReason.SIGTERM, "before anything was made")
+    if isinstance(answer.raised, BadRequest):
+        raise answer.raised
     if answer.ending is not Ending.RETURNED:
         problem = answer.error or f"did not end: {answer.ending.value}"
         raise BadRequest("DRIVER_INVALID", f"{what} {problem}", hint="correct the driver")

@@ -78,12 +78,12 @@ def unconfirmed(said: Confirmation | None, base: str) -> tuple[str, RepairRefusa
     """Say why an observation is not to be repaired, and whether its reproducer is to blame."""
     if said is None:
         return "the check did not end in its time", None
-    if not said.confirmed:
-        return said.why or "it is not a defect of the harness", None
-    if not said.reproducer:
-        return "nothing reproduces it", None
     before = proof.results(said.runs, base)
     refusal = proof.base_problem(before)
+    if not said.confirmed:
+        return said.why or "it is not a defect of the harness", refusal
+    if not said.reproducer:
+        return "nothing reproduces it", None
     problem = f"the reproducer passed in {sum(before)} of {len(before)} runs on the harness in force"
     return (problem, refusal) if refusal is not None else ("", None)
 

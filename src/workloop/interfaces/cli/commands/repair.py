@@ -14,29 +14,28 @@ from workloop.interfaces.cli.spelling import Given, Option, Place, values_of
 from workloop.service.arguments import Shape
 
 PLACES: tuple[Place, ...] = ()
-DRIVER = Option(("--driver",), "driver", Shape.TEXT, "the driver's file; --config names the campaign's")
+DRIVER = Option(("--driver",), "driver", Shape.TEXT, "the file of a driver of your own; --config names the campaign's")
+SETTINGS = Option(("--settings",), "settings", Shape.TEXT, "the settings of agents, walls and the meter")
 KEY = Option(("--key",), "key", Shape.TEXT, "the operator's private key, a file in PEM, that signs the ledger's head")
-USE = "workloop repair --config CAMPAIGN.json --driver DRIVER.py"
+USE = "workloop repair --config CAMPAIGN.json --settings SETTINGS.toml"
 
 
 def options() -> tuple[Option, ...]:
     """Return what the command takes."""
-    return (DRIVER, KEY)
+    return (DRIVER, SETTINGS, KEY)
 
 
 def run(invocation: Invocation, given: Given) -> int:
     """Carry a campaign out; the exit code says why it stopped."""
     reader = Reader(values_of(given.options))
-    driver, key = reader.text("driver"), reader.text("key")
+    driver, settings, key = (Path(text) if text else None for text in map(reader.text, ("driver", "settings", "key")))
     if not invocation.config:
         raise BadRequest("USAGE", "name the campaign's file with --config", hint=USE)
-    if not driver:
-        raise BadRequest("USAGE", "name the driver's file with --driver", hint=USE)
 
     from workloop.repair.ledger.records import EXIT_CODES, exit_code
-    from workloop.wiring.bench import repair
+    from workloop.wiring.bench import RepairOrder, repair
 
-    ended = repair(Path(invocation.config), Path(driver), Path(key) if key else None)
+    ended = repair(RepairOrder(config=Path(invocation.config), driver=driver, settings=settings, key=key))
     facts = {
         "reason": ended.reason.value,
         "detail": ended.detail,
