@@ -9,12 +9,15 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+TOOL = {"name": "none", "input_schema": {"type": "object"}}
+"""What makes a call one of an agent's: a scripted model answers one without tools by itself."""
 STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"
 
 
 def ask() -> None:
     """Call the model once; say what came of it."""
-    body = {"model": "scripted", "max_tokens": 100, "messages": [{"role": "user", "content": "go on"}]}
+    said = {"role": "user", "content": "go on"}
+    body = {"model": "scripted", "max_tokens": 100, "messages": [said], "tools": [TOOL]}
     headers = {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "content-type": "application/json"}
     headers["anthropic-version"] = "2023-06-01"
     url = f"{os.environ['ANTHROPIC_BASE_URL']}/v1/messages"
@@ -26,6 +29,17 @@ def told(text: str) -> None:
     """Say a line."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
+
+
+def interrupted(*_: object) -> None:
+    """Take the wish to end as one to go on, with a call to the model."""
+    told("interrupted")
+    ask()
+
+
+def terminated(*_: object) -> None:
+    """Pass over the second rung, too."""
+    told("terminated")
 
 
 def main() -> int:
@@ -42,6 +56,13 @@ def main() -> int:
             child.stdout.readline()
             ask()
             signal.pause()
+        case "linger":
+            subprocess.Popen([sys.executable, "-c", STUBBORN, rest], start_new_session=True, stdout=subprocess.DEVNULL)
+            signal.signal(signal.SIGINT, interrupted)
+            signal.signal(signal.SIGTERM, terminated)
+            ask()
+            while True:
+                signal.pause()
         case "read":
             told((Path(os.environ["WORKLOOP_RUNTIME"]) / rest).read_text())
             ask()

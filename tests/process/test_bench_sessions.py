@@ -32,7 +32,8 @@ from workloop.repair.sessions.means import Means
 from workloop.runner.process import StopLadder
 from workloop.store.system import SystemClock
 from workloop.testing.gitrepo import scratch_repository
-from workloop.testing.model.moves import Say
+from workloop.testing.model.conversation import Conversation
+from workloop.testing.model.moves import Say, Scenario
 from workloop.testing.model_server import ModelServer
 from workloop.testing.scripted_driver import ScriptedDriver, commit_of, worked
 from workloop.wiring.repairing import worker_means
@@ -58,7 +59,8 @@ class Place:
         key = folder / "provider.key"
         key.write_text("sk-of-the-operator-0123456789abcdef")
         key.chmod(0o600)
-        self.model = stack.enter_context(ModelServer(lambda _: [Say("ok")]))
+        self.asked: Callable[[], None] = lambda: None
+        self.model = stack.enter_context(ModelServer(self.answer))
         block = HarnessConfig(
             kind=HarnessKind.COMMAND,
             command=(sys.executable, metered_worker.__file__),
@@ -75,6 +77,11 @@ class Place:
         means = stack.enter_context(worker_means(config, folder / "loop", self.environment, SystemClock()))
         ladder = StopLadder(interrupt_seconds=0.2, terminate_seconds=0.2, kill_seconds=3.0)
         self.means: Means = replace(means, ladder=ladder)
+
+    def answer(self, conversation: Conversation) -> Scenario:
+        """Have somebody told of a call before it is answered."""
+        self.asked()
+        return [Say("ok")]
 
     async def session(self, context: PhaseContext, prompt: str) -> SessionReport:
         """Have one session run."""

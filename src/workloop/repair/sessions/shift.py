@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import signal
 import threading
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -18,9 +19,11 @@ from workloop.repair.sessions.eventsfile import EventsFile
 from workloop.repair.sessions.means import Means
 from workloop.repair.sessions.witness import Witness, watched
 from workloop.runner.archive import STDERR_NAME, STREAM_NAME
+from workloop.runner.family import Family
 from workloop.runner.harness.port import Harness, LaunchRequest, MeterEndpoint
 from workloop.runner.meter.bypass import went_round
 from workloop.runner.meter.port import MeterReading
+from workloop.runner.processtable import send
 from workloop.runner.quarters import Walls, quartered
 from workloop.runner.sandbox.enclosure import git_rooms
 from workloop.runner.sandbox.receiving import receive
@@ -29,6 +32,7 @@ from workloop.runner.session import SessionLimits, StopRequest, run_session
 
 RUNTIME_VARIABLE: Final = "WORKLOOP_RUNTIME"
 MARGIN_SECONDS: Final = 5.0
+LOOK_SECONDS: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +58,8 @@ class Shift:
         self.watch.enter_context(watched(self.witness))
         self.turn = threading.Lock()
         self.over = False
+        self.names: list[str] = []
+        self.killing: asyncio.Task[None] | None = None
         self.sessions = 0
         self.running: dict[asyncio.Task[SessionReport], StopRequest] = {}
         self.lent: dict[str, tuple[str, MeterEndpoint]] = {}
@@ -90,6 +96,10 @@ class Shift:
         """Have every session end now; from any thread, and returns at once."""
         self.loop.call_soon_threadsafe(self._stop, why)
 
+    def hasten(self) -> None:
+        """Have every session killed where it stands, and none begin; from any thread, and returns at once."""
+        self.loop.call_soon_threadsafe(self._hasten)
+
     def end(self) -> bool:
         """End whatever still runs and close the books; tells whether every session is proven to be gone."""
         self.over = True
@@ -106,10 +116,25 @@ class Shift:
         for request in self.running.values():
             request.request(why)
 
+    def _hasten(self) -> None:
+        self.over = True
+        if self.killing is None:
+            self._stop("nobody is given time any more")
+            self.killing = self.loop.create_task(self._kill())
+
+    async def _kill(self) -> None:
+        """Kill what bears a mark of a session until none is waited for; whoever runs one reaps and proves it."""
+        while waited := tuple(self.running):
+            for name in self.names:
+                await asyncio.to_thread(kill_marked, name)
+            await asyncio.wait(waited, timeout=LOOK_SECONDS)
+
     async def _close(self) -> None:
         self._stop("the phase is over")
         if self.running:
             await asyncio.wait(tuple(self.running))
+        if self.killing is not None:
+            await self.killing
         for name, _ in self.lent.values():
             await self.means.meter.close(name)
 
@@ -158,6 +183,7 @@ class Shift:
 
     def _request(self, order: SessionOrder, tree: Path | None, rooms: Rooms) -> LaunchRequest:
         session_id = self.means.new_id()
+        self.names.append(session_id)
         folder = self.means.folder / session_id
         folder.mkdir(mode=0o700)
         seen = {} if tree is None else {RUNTIME_VARIABLE: str(tree)}
@@ -205,6 +231,12 @@ class Shift:
             self.allowance.doubted(f"session {number} went round the meter: {past}")
         if not report.death_proven:
             self.proven = False
+
+
+def kill_marked(session_id: str) -> None:
+    """Kill whatever bears a session's marker once, and reap nothing: that is for whoever started it."""
+    for row in Family(session_id).look(by_marker=True):
+        send(row.identity, signal.SIGKILL)
 
 
 def rooms_of(order: SessionOrder) -> Rooms:

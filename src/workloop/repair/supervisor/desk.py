@@ -183,9 +183,7 @@ class Desk:
 
     def ask(self, began: Began, call: Callable[[PhaseContext], object]) -> Answer:
         """Make the call of a phase and wait for it within its limits; keep what it left as evidence."""
-        answer = self.host.ask(lambda: call(began.context), began.context.deadline_ms, began.abort)
-        if began.shift is not None and not began.shift.end():
-            answer = replace(answer, gone=False)
+        answer = self.called(began, call)
         self.at(Point.ANSWERED)
         jump = (self.clock.now() // 1_000 - began.wall_ms) - answer.duration_ms
         if abs(jump) > CLOCK_JUMP_MS:
@@ -204,6 +202,15 @@ class Desk:
         if swept.left_out:
             self.note("evidence-left-out", f"{swept.left_out} things that are no plain files in bounds", began.phase)
         return answer
+
+    def called(self, began: Began, call: Callable[[PhaseContext], object]) -> Answer:
+        """Make the call, and end the sessions that it began; a second signal takes the time from them, too."""
+        shift = began.shift
+        if shift is None:
+            return self.host.ask(lambda: call(began.context), began.context.deadline_ms, began.abort)
+        with self.host.signals.hastening(shift.hasten):
+            answer = self.host.ask(lambda: call(began.context), began.context.deadline_ms, began.abort)
+            return answer if shift.end() else replace(answer, gone=False)
 
     def check_evidence(self, phase: str, declared: tuple[EvidenceFile, ...]) -> None:
         """Raise ContractBrokenError unless what a driver names as evidence is what the host found."""

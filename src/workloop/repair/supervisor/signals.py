@@ -18,6 +18,7 @@ class Signals:
     def __init__(self) -> None:
         self.seen: list[StopReason] = []
         self.wake: Callable[[], None] | None = None
+        self.hasten: Callable[[], None] | None = None
 
     @property
     def first(self) -> StopReason | None:
@@ -34,6 +35,19 @@ class Signals:
         self.seen.append(REASONS[signal.Signals(number)])
         if self.wake is not None:
             self.wake()
+        if self.impatient and self.hasten is not None:
+            self.hasten()
+
+    @contextmanager
+    def hastening(self, hasten: Callable[[], None]) -> Generator[None]:
+        """Have somebody told of a second signal for a while, at once if it has come already."""
+        self.hasten = hasten
+        if self.impatient:
+            hasten()
+        try:
+            yield
+        finally:
+            self.hasten = None
 
     @contextmanager
     def installed(self) -> Generator[None]:
