@@ -27,6 +27,7 @@ OWN = {
     "check prove": "show that an item's checks can fail, before a session is spent on it",
     "bench gates": "let lying workers try the gates of this installation, and honest ones pass them",
     "repair": "repair the harness itself from what its sessions showed, verified twice and on a ledger",
+    "repair init": "a first campaign of the bench in a new folder: a harness, its runtime, and what judges it",
     "repair remaining": "the campaign of what a run of the bench left, for a next run to take up",
     "ledger verify": "whether a ledger says what was written, and which line is the first that does not",
     "ledger show": "the records of a ledger in their order, as far as they can be believed",
@@ -63,7 +64,7 @@ ORDER = (
     "claim", "heartbeat", "attach", "complete", "verify", "retry", "defer", "release", "supersede", "promote", "answer",
     "cancel", "pause", "resume", "lane acquire", "lane record", "lane clean", "lane release", "campaign apply",
     "salvage list", "salvage show", "gc",
-    "repair", "repair remaining", "ledger verify", "ledger show", "ledger report",
+    "repair", "repair init", "repair remaining", "ledger verify", "ledger show", "ledger report",
     "runtime build", "runtime list", "runtime show", "runtime verify", "runtime rollback",
     "check prove", "bench gates", "mcp", "completion", "demo",
 )  # fmt: skip
@@ -135,6 +136,8 @@ def mending(name: str) -> ModuleType | None:
     match name:
         case "repair":
             from workloop.interfaces.cli.commands import repair as module
+        case "repair init":
+            from workloop.interfaces.cli.commands import repair_init as module
         case "repair remaining":
             from workloop.interfaces.cli.commands import repair_remaining as module
         case "ledger verify":

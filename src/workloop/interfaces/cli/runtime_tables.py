@@ -1,4 +1,4 @@
-"""How answers about runtimes read for people."""
+"""How answers about runtimes, and about a campaign that is to get its first, read for people."""
 
 from workloop.interfaces.cli.layout import Facts, columns, one_line, pairs
 
@@ -23,4 +23,9 @@ def verified(facts: Facts) -> list[str]:
     return lines or ["no runtimes"]
 
 
-RUNTIME_WRITERS = {"runtimes": runtimes, "runtime": runtime, "runtime verify": verified}
+def begun(facts: Facts) -> list[str]:
+    """Write what a first campaign consists of, and one step a line of what to do next."""
+    return [*pairs({**facts, "next": None}), *(f"next: {step}" for step in facts["next"])]
+
+
+RUNTIME_WRITERS = {"runtimes": runtimes, "runtime": runtime, "runtime verify": verified, "repair init": begun}
