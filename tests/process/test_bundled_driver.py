@@ -1,5 +1,6 @@
 """A person repairs a harness of files without writing a driver: real repositories, walls and programs, one command."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -49,6 +50,9 @@ def test_defect_is_repaired_after_a_wrong_repair_was_refused_and_the_failed_task
     runtime = activated["harness"]["runtime_id"]
     assert campaign.cli("runtime", "list")[1]["current"] == runtime
     assert campaign.cli("ledger", "verify", str(campaign.ledger))[0] == 0
+    notes = {data["topic"]: data["text"] for data in campaign.of("note")}
+    assert notes["settings"] == f"{campaign.settings} {hashlib.sha256(campaign.settings.read_bytes()).hexdigest()}"
+    assert notes["walls"] == "sessions bwrap:loopback, checks bwrap:none"
     names = [data["name"] for data in campaign.of("evidence")]
     assert "p1/session-1-events.jsonl" in names
     assert not list((tmp_path / "scratch" / "sessions").iterdir())

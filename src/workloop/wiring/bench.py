@@ -1,7 +1,9 @@
 """How a run of the repair bench gets its time, its name, its driver, its workers' means and its signature."""
 
+import hashlib
 import os
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,6 +63,7 @@ def repair(order: RepairOrder) -> Ended:
             version=__version__,
             signer=KeyFile(order.key) if order.key is not None else None,
             means=stack.enter_context(worker_means(settings, folder, environment, clock, hidden)),
+            told=told_of(order, settings, environment),
         )
         return run_bench(campaign, file, around)
 
@@ -78,3 +81,13 @@ def hidden_of(order: RepairOrder, campaign: BenchConfig) -> tuple[Path, ...]:
     files = tuple(path.absolute() for path in named if path is not None)
     judging = read_campaign(campaign).folders() if order.driver is None else ()
     return (*files, ledger, anchor_path(ledger), evidence_dir(campaign), *judging)
+
+
+def told_of(order: RepairOrder, settings: DriverConfig, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what a ledger says of settings and walls, because both decide what a run is worth."""
+    building = building_of(settings.sandbox, (), environment)
+    walls = f"sessions {building.sessions.name}, checks {building.checks.name}"
+    if order.settings is None:
+        return {"settings": "none were named: agents as usual, without a meter", "walls": walls}
+    digest = hashlib.sha256(order.settings.read_bytes()).hexdigest()
+    return {"settings": f"{order.settings.absolute()} {digest}", "walls": walls}

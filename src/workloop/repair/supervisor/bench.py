@@ -1,6 +1,6 @@
 """How a whole run goes: checked before anything is made, on record from its first step to its last, closed always."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Final
 
 from workloop.domain.clock import Clock
 from workloop.domain.errors import BadRequest
+from workloop.domain.redaction import Redactor
 from workloop.repair import checking
 from workloop.repair.checking import ContractBrokenError
 from workloop.repair.config import BenchConfig
@@ -50,7 +51,10 @@ HANDLERS: Final[dict[Step, Handler]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a run is given from outside: time, a name, patience, who signs, and where a test may cut it."""
+    """What a run is given from outside: time, a name, patience, who signs, and where a test may cut it.
+
+    `told` is noted at the ledger's beginning, by topic: what else the run rests on, such as settings and walls.
+    """
 
     clock: Clock
     monotonic: Monotonic
@@ -59,6 +63,7 @@ class Surroundings:
     patience: Patience = field(default_factory=Patience)
     signer: Signer | None = None
     means: Means | None = None
+    told: Mapping[str, str] = field(default_factory=dict[str, str])
     at: At = pass_by
 
 
@@ -87,7 +92,7 @@ def run_bench(config: BenchConfig, file: DriverFile, around: Surroundings) -> En
             desk = set_up(config, file, host, around)
         except StopRun as stop:
             return Ended(reason=stop.reason, detail=stop.detail, ledger=config.ledger_path, head="", close=None)
-        desk.keeper = keeper
+        desk.keeper, desk.told = keeper, around.told
         stack.callback(desk.ledger.release)
         stop = walk(config, file, desk)
         return close(desk, stop, left_running(file))
@@ -115,6 +120,7 @@ def set_up(config: BenchConfig, file: DriverFile, host: DriverHost, around: Surr
         evidence_dir=evidence_dir(config),
         deadline_ms=started + config.limits.max_runtime_ms,
         at=around.at,
+        redactor=around.redactor,
     )
 
 
@@ -201,7 +207,9 @@ def walk(config: BenchConfig, file: DriverFile, desk: Desk) -> StopRun:
 
 
 def begun(file: DriverFile, desk: Desk) -> None:
-    """Record what a driver's file left running when it was loaded."""
+    """Record what the run rests on, and what a driver's file left running when it was loaded."""
+    for topic, text in desk.told.items():
+        desk.note(topic, text)
     if file.threads or file.children:
         desk.note(
             "left-running", f"threads: {', '.join(file.threads)}; processes: {', '.join(map(str, file.children))}"

@@ -1,11 +1,12 @@
 """How one phase is carried out: its start is durable before it exists, its end and its bill whatever became of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
 from workloop.domain.clock import Clock, Instant
+from workloop.domain.redaction import Redactor
 from workloop.domain.session import head
 from workloop.repair import checking
 from workloop.repair.checking import ContractBrokenError
@@ -44,6 +45,9 @@ from workloop.repair.supervisor.stopping import StopRun
 
 CLOCK_JUMP_MS: Final = 2_000
 DETAIL_CHARACTERS_MAX: Final = 3_000
+FREE_TEXTS: Final = ("detail", "text", "reason", "basis")
+"""The fields of records that may repeat what a driver or a provider said."""
+
 Taken = TypeVar("Taken")
 
 
@@ -106,13 +110,16 @@ class Desk:
     deadline_ms: int
     at: At
     keeper: Keeper | None = None
+    told: Mapping[str, str] = field(default_factory=dict[str, str])
     resting: Rest | None = None
     phases: int = 0
     kept: dict[str, Sweep] = field(default_factory=dict[str, Sweep])
 
     def write(self, record: Record, point: Point | None = None) -> None:
         """Make a record durable, and pass its point."""
-        self.ledger.append(record)
+        said = {name: getattr(record, name, None) for name in FREE_TEXTS}
+        kept = {name: clean(self.redactor.text(text)) for name, text in said.items() if type(text) is str and text}
+        self.ledger.append(replace(record, **kept) if kept else record)
         if point is not None:
             self.at(point)
 
