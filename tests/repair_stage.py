@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from workloop.domain.redaction import Redactor
 from workloop.repair.config import BenchConfig
 from workloop.repair.ledger.records import Limits, StopReason
 from workloop.repair.ledger.verifying import Verification, verify
@@ -73,6 +74,7 @@ class Stage:
     harness: HarnessRevision = FIRST
     means: Means | None = None
     monotonic: Callable[[], int] = milliseconds
+    secrets: tuple[str, ...] = ()
 
     @property
     def ledger(self) -> Path:
@@ -107,6 +109,7 @@ class Stage:
             version="0",
             patience=self.patience,
             means=self.means,
+            redactor=Redactor(self.secrets),
             at=self.at,
         )
         return run_bench(self.config(), file, around)

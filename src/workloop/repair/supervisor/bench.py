@@ -54,6 +54,7 @@ class Surroundings:
     """What a run is given from outside: time, a name, patience, who signs, and where a test may cut it.
 
     `told` is noted at the ledger's beginning, by topic: what else the run rests on, such as settings and walls.
+    `redactor` knows the secrets that no record may repeat.
     """
 
     clock: Clock
@@ -64,6 +65,7 @@ class Surroundings:
     signer: Signer | None = None
     means: Means | None = None
     told: Mapping[str, str] = field(default_factory=dict[str, str])
+    redactor: Redactor = field(default_factory=Redactor)
     at: At = pass_by
 
 
@@ -249,9 +251,10 @@ def close(desk: Desk, stop: StopRun, children: tuple[int, ...]) -> Ended:
         told = f"the driver could not be closed: {answer.error or answer.ending.value}"
         detail = f"{detail}; {told}" if detail else told
         reason = StopReason.CLEANUP_FAILED if reason in ORDERLY else reason
+    detail = clean(desk.redactor.text(detail))
     record: RunClose | None = None
     try:
-        record = desk.ledger.stop(reason, clean(detail))
+        record = desk.ledger.stop(reason, detail)
     except LedgerFault as error:
         reason, detail = StopReason.LEDGER_FAILURE, f"{detail}; {error}" if detail else str(error)
     desk.at(Point.RUN_CLOSED)

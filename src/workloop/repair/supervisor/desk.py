@@ -109,6 +109,7 @@ class Desk:
     evidence_dir: Path
     deadline_ms: int
     at: At
+    redactor: Redactor
     keeper: Keeper | None = None
     told: Mapping[str, str] = field(default_factory=dict[str, str])
     resting: Rest | None = None
