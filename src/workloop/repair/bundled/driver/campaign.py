@@ -1,6 +1,7 @@
 """What the `driver` object of a campaign says to the bundled driver, read strictly: every task with its checks."""
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from workloop.domain.checks import Check, CheckKind
 from workloop.domain.errors import BadRequest
 from workloop.domain.new_item import outside
 from workloop.domain.reader import Json, Reader, bad, one_of
+from workloop.repair.bundled.mapping import TOOL_SERVER
 from workloop.repair.config import BenchConfig, full_sha
 from workloop.repair.observations.finding import Observation, ObservationKind
 from workloop.repair.observations.thresholds import COUNT_MAX, SLOW_MS, SLOW_MS_MAX, Thresholds
@@ -24,6 +26,7 @@ REGRESSIONS_MAX: Final = 1_000
 SECONDS_MAX: Final = 900
 CODE_MAX: Final = 125
 DIGEST_CHARACTERS: Final = 12
+SERVER_PREFIX: Final = re.compile(r"__|[./:]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +71,9 @@ class BundledCampaign:
     def reproducer_of(self, observation: Observation) -> Probe | None:
         """Return the probe of an observation: one for its very subject before one for any."""
         fitting = [one for one in self.reproducers if one.kind is observation.kind]
-        for subject in (observation.subject, ANY):
-            for one in fitting:
-                if one.subject == subject:
-                    return one.probe
-        return None
+        names = (*names_of(observation.subject), ANY)
+        found = sorted((one for one in fitting if one.subject in names), key=lambda one: names.index(one.subject))
+        return found[0].probe if found else None
 
     def digest_of(self, task: Task) -> str:
         """Tell a task from another of the same name: by its project and by what it asks."""
@@ -83,6 +84,12 @@ class BundledCampaign:
         judging = [one.files for checks in self.acceptance.values() for one in checks]
         judging += [probe.overlay for probe in (*self.regression, *(one.probe for one in self.reproducers))]
         return tuple(dict.fromkeys(folder for folder in judging if folder is not None))
+
+
+def names_of(subject: str) -> tuple[str, ...]:
+    """Return what a tool may be called besides: agents put its server's name before its own, each in another way."""
+    plain = SERVER_PREFIX.split(subject)[-1]
+    return tuple(dict.fromkeys((subject, plain, plain.removeprefix(f"{TOOL_SERVER}_"))))
 
 
 def read_campaign(config: BenchConfig) -> BundledCampaign:

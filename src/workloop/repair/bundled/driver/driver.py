@@ -39,6 +39,7 @@ from workloop.repair.verification.guard import GuardRules
 from workloop.repair.verification.hosted import hosted
 from workloop.repair.verification.regression import regression_verdict
 from workloop.repair.verification.reproducer import confirmation_of, reproducer_verdict
+from workloop.runner.gitfacts import commit_identity
 from workloop.runner.repository import open_repository
 
 TRANSIENT = frozenset({SessionClass.LIMITED, SessionClass.TRANSIENT})
@@ -67,6 +68,7 @@ class BundledDriver:
                 harness=self.campaign.task_agent,
                 prompt=task_brief(dressed.preface, task),
                 cwd=tree.path,
+                environment=await asyncio.to_thread(commit_identity, tree.path),
                 readable=(dressed.packages,),
                 model=self.campaign.task_model,
                 turns_max=dressed.turns_max,
@@ -87,6 +89,7 @@ class BundledDriver:
                 harness=self.campaign.repair_agent,
                 prompt=repair_brief(observation, self.excerpt(observation)),
                 cwd=tree.path,
+                environment=await asyncio.to_thread(commit_identity, tree.path),
                 model=self.campaign.repair_model,
             )
             report = await context.run_session(order)
