@@ -5,7 +5,6 @@ from typing import TypeAlias
 
 from workloop.repair.ledger.records import (
     WORKER_PHASES,
-    ChargeState,
     Harness,
     PhaseEnd,
     PhaseStart,
@@ -62,10 +61,11 @@ class Books:
     uncharged: set[str] = field(default_factory=set[str])
     attempts: dict[str, list[PhaseStart]] = field(default_factory=dict[str, list[PhaseStart]])
     repairs: dict[int, list[PhaseStart]] = field(default_factory=dict[int, list[PhaseStart]])
+    repair_of: dict[str, int] = field(default_factory=dict[str, int])
     observed: set[str] = field(default_factory=set[str])
     confirmed: dict[str, bool] = field(default_factory=dict[str, bool])
     verdicts: dict[Question, bool] = field(default_factory=dict[Question, bool])
-    in_force: list[Harness] = field(default_factory=list[Harness])
+    in_force: dict[str, Harness] = field(default_factory=dict[str, Harness])
     outcomes: dict[str, TaskOutcome] = field(default_factory=dict[str, TaskOutcome])
     close: RunClose | None = None
     spent: int = 0
@@ -115,18 +115,15 @@ class Books:
             detail=detail,
         )
 
-    def charge(self, phase: str, state: ChargeState, microusd: int) -> None:
+    def settle(self, phase: str, microusd: int) -> None:
         """Book what a phase cost; what was unknown once stays unknown, whatever is said later."""
-        self.uncharged.discard(phase)
-        if state is ChargeState.UNKNOWN:
-            self.unknown.add(phase)
-        else:
-            self.spent += microusd - self.settled.get(phase, 0)
-            self.settled[phase] = microusd
+        self.spent += microusd - self.settled.get(phase, 0)
+        self.settled[phase] = microusd
 
 
 def opened(opening: RunOpen) -> Books:
     """Begin the books of a run."""
     require(opening.tasks, "a run has at least one task")
     require(len(set(opening.tasks)) == len(opening.tasks), "a task is listed twice")
-    return Books(opening=opening, harness=opening.harness, tasks=frozenset(opening.tasks), in_force=[opening.harness])
+    first = opening.harness
+    return Books(opening=opening, harness=first, tasks=frozenset(opening.tasks), in_force={first.runtime_id: first})

@@ -62,15 +62,15 @@ def judge(books: Books, record: Judged) -> None:
     else:
         require(record.fingerprint is not None and record.task is None, "a {} verdict is about a repair", record.kind)
         left = books.candidates(repairs_of(books, record.fingerprint or ""))
+        before = record.failed_before or not record.passed or record.kind is not VerdictKind.REPRODUCER
+        require(before, "its reproducer was not seen to fail before the repair")
     require(record.commit in left, "no phase that ended left that commit")
-    if record.kind is VerdictKind.REPRODUCER and record.passed:
-        require(record.failed_before, "its reproducer was not seen to fail before the repair")
     books.verdicts[question] = record.passed
 
 
 def repairs_of(books: Books, fingerprint: str) -> list[PhaseStart]:
     """Return the repair phases for one observation."""
-    return [start for starts in books.repairs.values() for start in starts if start.observation == fingerprint]
+    return books.repairs.get(books.repair_of.get(fingerprint, 0), [])
 
 
 def activate(books: Books, record: Activated) -> None:
@@ -79,12 +79,13 @@ def activate(books: Books, record: Activated) -> None:
     require(record.harness.runtime_id != books.harness.runtime_id, "the runtime is in force already")
     match record.kind:
         case ActivationKind.ROLLED_BACK:
-            require(record.harness in books.in_force, "there is no way back to a runtime that was never in force")
+            known = books.in_force.get(record.harness.runtime_id)
+            require(record.harness == known, "there is no way back to a runtime that was never in force")
         case ActivationKind.REPAIRED:
             proved(books, record)
-            known = {harness.runtime_id: harness for harness in books.in_force}
-            require(record.harness.runtime_id not in known, "a runtime of that name was in force for other bytes")
-    books.in_force.append(record.harness)
+            other = record.harness.runtime_id not in books.in_force
+            require(other, "a runtime of that name was in force for other bytes")
+    books.in_force[record.harness.runtime_id] = record.harness
     books.harness = record.harness
 
 

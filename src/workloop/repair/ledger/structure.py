@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from workloop.repair.ledger.books import Books, require
+from workloop.repair.ledger.books import Books, MisplacedError, require
 from workloop.repair.ledger.judging import find
 from workloop.repair.ledger.records import (
     WORKER_PHASES,
@@ -27,8 +27,10 @@ COMPLETE: Final = frozenset({StopReason.QUEUE_COMPLETE, StopReason.QUEUE_COMPLET
 
 def take(books: Books, record: Record, mono_ms: int) -> None:
     """Book the next record; raises MisplacedError and books nothing when it may not stand here."""
-    require(books.close is None, "the run was closed before it")
-    require(mono_ms >= books.mono_ms, "its time since the run began is less than that of the record before")
+    if books.close is not None:
+        raise MisplacedError("the run was closed before it")
+    if mono_ms < books.mono_ms:
+        raise MisplacedError("its time since the run began is less than that of the record before")
     place(books, record, mono_ms)
     books.mono_ms = mono_ms
     books.count += 1
@@ -37,8 +39,6 @@ def take(books: Books, record: Record, mono_ms: int) -> None:
 def place(books: Books, record: Record, mono_ms: int) -> None:
     """Book a record by its type."""
     match record:
-        case RunOpen():
-            require(condition=False, problem="a run opens once")
         case PhaseStart():
             begin(books, record, mono_ms)
         case PhaseEnd():
@@ -49,6 +49,8 @@ def place(books: Books, record: Record, mono_ms: int) -> None:
             require(record.phase in books.phases, "phase {} never began", record.phase)
         case Note():
             require(record.phase is None or record.phase in books.phases, "phase {} never began", record.phase)
+        case RunOpen():
+            raise MisplacedError("a run opens once")
         case RunClose():
             close(books, record)
         case _:
@@ -57,24 +59,29 @@ def place(books: Books, record: Record, mono_ms: int) -> None:
 
 def begin(books: Books, start: PhaseStart, mono_ms: int) -> None:
     """Take the start of a phase within every limit."""
-    limits = books.opening.limits
     require(start.phase not in books.phases, "phase {} began before", start.phase)
     require(start.task in books.tasks, "task {} is not one of the run", start.task)
     require(start.harness == books.harness, "its harness is not the one in force")
     require(not books.unknown, "nothing may begin after a charge that nobody can state")
     require(start.attempt >= 1, "attempts count from 1")
     if start.kind in WORKER_PHASES:
-        require(not books.uncharged, "a worker's phase ended before it without a charge")
-        require(mono_ms < limits.max_runtime_ms, "the time of the run had passed")
-        room = limits.max_spend_microusd - books.spent
-        require(0 <= start.reserved_microusd <= room, "it may spend more than is left")
+        begin_worker(books, start, mono_ms)
     else:
         require(start.reserved_microusd == 0, "a check of the host may spend nothing")
+    books.phases[start.phase] = start
+
+
+def begin_worker(books: Books, start: PhaseStart, mono_ms: int) -> None:
+    """Take the start of a phase that runs a worker, within the time and the money of the run."""
+    limits = books.opening.limits
+    require(not books.uncharged, "a worker's phase ended before it without a charge")
+    require(mono_ms < limits.max_runtime_ms, "the time of the run had passed")
+    room = limits.max_spend_microusd - books.spent
+    require(0 <= start.reserved_microusd <= room, "it may spend more than is left")
     if start.kind is PhaseKind.TASK:
         begin_task(books, start)
-    elif start.kind is PhaseKind.REPAIR:
+    else:
         begin_repair(books, start)
-    books.phases[start.phase] = start
 
 
 def begin_task(books: Books, start: PhaseStart) -> None:
@@ -111,9 +118,9 @@ def begin_repair(books: Books, start: PhaseStart) -> None:
     else:
         require(number == len(books.repairs) + 1, "{} repairs are on record", len(books.repairs))
         require(number <= limits.max_repairs, "a run makes at most {} repairs", limits.max_repairs)
-        others = {starts[0].observation for starts in books.repairs.values()}
-        require(fingerprint not in others, "the observation had its repair before")
+        require(fingerprint not in books.repair_of, "the observation had its repair before")
     books.repairs.setdefault(number, []).append(start)
+    books.repair_of[fingerprint] = number
 
 
 def end(books: Books, record: PhaseEnd) -> None:
@@ -132,11 +139,13 @@ def charge(books: Books, record: Charged) -> None:
     """Take what a worker's phase cost; a later charge of it may not be smaller."""
     start = books.phases.get(record.phase)
     require(start is not None and start.kind in WORKER_PHASES, "it is the charge of no worker's phase")
-    if record.state is ChargeState.UNKNOWN:
-        require(record.microusd == 0, "a charge that nobody can state has no sum")
-    else:
+    if record.state is ChargeState.SETTLED:
         require(record.microusd >= books.settled.get(record.phase, 0), "it is less than what the phase cost before")
-    books.charge(record.phase, record.state, record.microusd)
+        books.settle(record.phase, record.microusd)
+    else:
+        require(record.microusd == 0, "a charge that nobody can state has no sum")
+        books.unknown.add(record.phase)
+    books.uncharged.discard(record.phase)
 
 
 def close(books: Books, record: RunClose) -> None:
