@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from cli_project import Facts, Project, bare_project
 
+from workloop.repair.bundled.driver.campaign import read_campaign
 from workloop.repair.bundled.files import files_of_commit
 from workloop.repair.bundled.manifest import read_harness
 from workloop.repair.config import read_bench_config
+from workloop.testing.gitrepo import ScratchRepository
 
 
 @pytest.fixture
@@ -25,6 +27,11 @@ def begun(project: Project, folder: Path, *words: str) -> Facts:
     return done.answer
 
 
+def git_head(repository: Path) -> str:
+    """Return the commit that a repository stands on."""
+    return ScratchRepository(path=repository).head
+
+
 def passes(probe: Facts, tree: Path) -> bool:
     """Run a probe's program in a tree, beside its own files."""
     argv = [sys.executable, str(Path(probe["files"]) / probe["command"][1])]
@@ -35,6 +42,8 @@ def test_a_first_campaign_can_be_read_and_names_what_is_there(project: Project, 
     folder = tmp_path / "bench"
     said = begun(project, folder)
     config = read_bench_config(Path(said["campaign"]))
+    campaign = read_campaign(config)
+    assert (campaign.project_commit, campaign.task_agent) == (git_head(Path(said["project"])), "claude")
     assert "count_lines" in config.tasks[0].prompt
     assert (config.harness.commit, config.harness.runtime_id) == (said["commit"], said["runtime"])
     harness = read_harness(files_of_commit(Path(said["harness"]), said["commit"]))
