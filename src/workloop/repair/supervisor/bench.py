@@ -203,6 +203,8 @@ def walk(config: BenchConfig, file: DriverFile, desk: Desk) -> StopRun:
             step = next_step(step, event)
     except LedgerFault as error:
         return StopRun(StopReason.LEDGER_FAILURE, str(error))
+    except OSError as error:
+        return StopRun(StopReason.LEDGER_FAILURE, f"evidence cannot be kept: {error}")
     except Exception as error:
         return StopRun(StopReason.SUPERVISOR_ERROR, f"{type(error).__name__}: {error}")
     return stop
