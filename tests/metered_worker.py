@@ -13,6 +13,8 @@ TOOL = {"name": "none", "input_schema": {"type": "object"}}
 """What makes a call one of an agent's: a scripted model answers one without tools by itself."""
 STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"
 
+NOISE = f"{'noise ' * 170}\n" * 1_000
+
 
 def ask() -> None:
     """Call the model once; say what came of it."""
@@ -63,6 +65,17 @@ def main() -> int:
             ask()
             while True:
                 signal.pause()
+        case "repeat":
+            Path("brief.copy").write_bytes(Path(os.environ["WORKLOOP_BRIEF"]).read_bytes())
+            ask()
+        case "show":
+            told("\n".join(f"{name}={value}" for name, value in os.environ.items()))
+            ask()
+        case "flood":
+            ask()
+            for _ in range(int(rest)):
+                sys.stdout.write(NOISE)
+                sys.stderr.write(NOISE)
         case "read":
             told((Path(os.environ["WORKLOOP_RUNTIME"]) / rest).read_text())
             ask()
