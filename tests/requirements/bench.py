@@ -33,6 +33,7 @@ BENCH = (
         "test_what_lies_in_a_workers_folder_is_refused_however_it_is_written",
         "test_the_same_folder_mounted_at_another_place_is_the_same_folder",
         "test_a_ledger_in_a_workers_reach_is_refused",
+        "test_what_a_worker_can_reach_begins_nothing",
         "test_probes_state_and_evidence_must_lie_where_no_worker_reads",
         "test_a_ledger_that_something_else_has_changed_takes_nothing_more",
         note="checked before a run begins, by the folders that the driver names; the driver itself is trusted",
@@ -49,6 +50,15 @@ BENCH = (
         "test_a_roll_back_that_is_killed_leaves_the_present_runtime_in_force_or_the_one_before",
         "test_a_runtime_is_built_named_shown_looked_at_and_rolled_back",
         "test_runtime_with_a_changed_file_refuses_the_session_and_names_the_file",
+    ),
+    held(
+        "M06",
+        "What is in charge of a run is not replaced by it, and what it activates has shown first that it works.",
+        "test_no_worker_replaces_what_is_in_charge_of_its_run",
+        "test_a_repair_that_is_not_proved_reaches_no_worker",
+        "test_a_runtime_that_is_not_of_the_verified_commit_or_not_new_is_never_used",
+        "test_an_activation_that_a_signal_came_into_is_not_done",
+        "test_a_repair_that_mends_and_breaks_nothing_passes_both_and_the_supervisor_takes_it",
     ),
     held(
         "M07",
