@@ -28,7 +28,7 @@ from ledger_story import (
     whole_ledger,
     write,
 )
-from workloop.repair.ledger.books import MisplacedError, opened
+from workloop.repair.ledger.books import Books, MisplacedError, opened
 from workloop.repair.ledger.faults import LedgerFault, LedgerRefused
 from workloop.repair.ledger.records import (
     EXIT_CODES,
@@ -280,6 +280,35 @@ def test_no_more_tasks_are_taken_than_a_run_may(limit: int, passes: bool) -> Non
         return
     with pytest.raises(MisplacedError, match="at most 1 tasks"):
         take(books, attempt("p2", "two"), 0)
+
+
+def after(records: tuple[Record, ...], opening: RunOpen = OPENING) -> Books:
+    """Return the books of a run after some records."""
+    books = opened(opening)
+    for record in records:
+        take(books, record, 0)
+    return books
+
+
+def test_an_observation_has_one_repair_however_many_a_run_may_make() -> None:
+    books = after(REPAIRED, replace(OPENING, limits=replace(LIMITS, max_repairs=5)))
+    with pytest.raises(MisplacedError, match="had its repair before"):
+        take(books, replace(repair("p3", 1), repair=2), 0)
+
+
+def test_the_name_of_a_runtime_is_not_taken_again_for_other_bytes() -> None:
+    other = (repair("p3", 2), *ended("p3", 23), proof(VerdictKind.REGRESSION, 23), proof(VerdictKind.REPRODUCER, 23))
+    books = after((*PROVED, ACTIVATED, BACK, *other))
+    with pytest.raises(MisplacedError, match="in force for other bytes"):
+        take(books, replace(ACTIVATED, harness=replace(NEW, commit=sha(23))), 0)
+    take(books, replace(ACTIVATED, harness=Harness(commit=sha(23), runtime_id="runtime-3")), 0)
+
+
+def test_nothing_follows_the_last_record() -> None:
+    books = after((*TASK, accepted("one", 11), done("one", 11, 1)))
+    take(books, books.closing(StopReason.SIGTERM, "", 0), 0)
+    with pytest.raises(MisplacedError, match="closed before"):
+        take(books, Note(topic="x"), 0)
 
 
 def test_time_does_not_run_backwards() -> None:
