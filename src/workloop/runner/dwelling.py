@@ -33,6 +33,8 @@ def furnish(home: Path, needs: Needs, places: Iterable[Path]) -> dict[Path, Path
     Returns the folders of this machine by where they will be seen: the home, and what stands in for folders elsewhere.
     """
     home.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+    for name in needs.folders:
+        make_place(home, Path(name), Kind.FOLDER)
     for name, text in needs.copies.items():
         make_place(home, Path(name), Kind.NOTHING)
         write_private(home / name, text)

@@ -14,7 +14,7 @@ from workloop.domain.redaction import Redactor
 from workloop.domain.session import Tokens
 from workloop.repair.port import HarnessRevision, SessionSetup
 from workloop.repair.sessions.allowance import Price
-from workloop.repair.sessions.means import Means, WorkerMeter
+from workloop.repair.sessions.means import Means, Usual, WorkerMeter
 from workloop.runner.harness.port import Harness, MeterEndpoint
 from workloop.runner.meter.port import Allowance, Dialect, MeterReading
 from workloop.runner.quarters import Walls
@@ -62,6 +62,7 @@ def worker_means(
                 clock=clock,
                 harnesses=make_harnesses(config, folder),
                 dressed=lambda name, setup: dressed(config, name, setup),
+                usual=lambda name: usual_of(config, name),
                 walls=lambda name: walls_of(config, walls, name),
                 environment=lambda name: visible_to(config, name, environment),
                 meter=lent,
@@ -79,6 +80,12 @@ def dressed(config: DriverConfig, name: str, setup: SessionSetup) -> Harness:
     if setup.home is None:
         return harness_of(name, changed, None)
     return harness_of(name, replace(changed, home=HarnessHome.OWN), setup.home)
+
+
+def usual_of(config: DriverConfig, name: str) -> Usual:
+    """Return what the settings give an agent's sessions."""
+    block = config.harness_config(name)
+    return Usual(model=block.model_for(""), turns_max=block.turns_max)
 
 
 @contextmanager

@@ -36,6 +36,14 @@ def test_each_of_the_operators_files_finds_a_plain_place(tmp_path: Path, inside:
     assert (home / "note").stat().st_mode & 0o777 == 0o600
 
 
+def test_folder_that_an_agent_is_told_of_is_there_in_a_home_that_nobody_has_used(tmp_path: Path) -> None:
+    own, home = tmp_path / "own", tmp_path / "home"
+    own.mkdir()
+    needs = CodexHarness(CodexConfig(binary="/bin/true", home_dir=own)).needs({"PATH": "/bin"})
+    furnish(home, needs, ())
+    assert (home / ".codex").is_dir()
+
+
 def test_a_link_that_a_session_left_is_never_followed(tmp_path: Path, inside: Path) -> None:
     home, target = tmp_path / "home", tmp_path / "target"
     target.mkdir()

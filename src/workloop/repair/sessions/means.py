@@ -37,6 +37,14 @@ class WorkerMeter(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Usual:
+    """What the settings give an agent's sessions, where an order says nothing else; turns are capped by the lower."""
+
+    model: str | None = None
+    turns_max: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
     """What sessions are made with; `runtime` reads a runtime again and returns its files, or None for a foreign id.
 
@@ -46,6 +54,7 @@ class Means:
     clock: Clock
     harnesses: Mapping[str, Harness]
     dressed: Callable[[str, SessionSetup], Harness]
+    usual: Callable[[str], Usual]
     walls: Callable[[str], Walls]
     environment: Callable[[str], Mapping[str, str]]
     meter: WorkerMeter

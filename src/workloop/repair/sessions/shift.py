@@ -186,6 +186,8 @@ class Shift:
         self.names.append(session_id)
         folder = self.means.folder / session_id
         folder.mkdir(mode=0o700)
+        usual = self.means.usual(order.harness)
+        turns = tuple(most for most in (order.turns_max, usual.turns_max) if most is not None)
         seen = {} if tree is None else {RUNTIME_VARIABLE: str(tree)}
         readable = (*order.readable, *(() if tree is None else (tree,)))
         return LaunchRequest(
@@ -194,8 +196,8 @@ class Shift:
             session_dir=folder,
             session_id=session_id,
             environment={**self.means.environment(order.harness), **order.environment, **seen},
-            model=order.model,
-            turns_max=order.turns_max,
+            model=order.model or usual.model,
+            turns_max=min(turns, default=None),
             read_only=order.read_only,
             mcp_config=order.setup.servers if order.setup is not None else None,
             rooms=rooms | Rooms(writable=order.writable, readable=readable),

@@ -17,7 +17,7 @@ class Needs:
 
     home is where its sessions see their HOME, elsewhere the folders outside of it that they write, too, each of which
     becomes a private one; copies are files that it only gets a private copy of, by their names in its home, with what
-    they hold.
+    they hold. folders are those of a home that have to be there, however empty.
     """
 
     home: Path
@@ -25,6 +25,7 @@ class Needs:
     writable: tuple[Path, ...] = ()
     elsewhere: tuple[Path, ...] = ()
     copies: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    folders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,7 @@ class OwnFiles:
             readable=tuple(self.place(name, home, environment) for name in self.settings),
             writable=tuple(self.place(name, home, environment) for name in self.logins),
             elsewhere=tuple(place for place in state if not place.is_relative_to(home)),
+            folders=tuple(self.moved.values()),
         )
 
     def place(self, name: str, home: Path, environment: Mapping[str, str]) -> Path:
