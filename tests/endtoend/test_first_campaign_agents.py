@@ -1,4 +1,4 @@
-"""The campaign that `workloop repair init` makes, carried out by the real Claude Code against a scripted model."""
+"""The campaign that `workloop repair init` makes, carried out by real agents against a scripted model."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from agent_stage import require
-from real_claude import CLAUDE_MODEL, bundled_claude
+from metered_stage import model_of, program_of
 
 from workloop.repair.ledger.verifying import verify
 from workloop.testing.model.conversation import Conversation
@@ -21,10 +21,10 @@ pytestmark = [pytest.mark.real_agent, pytest.mark.timeout(400)]
 BOUND_SECONDS = 280
 COUNT = Call(("harness", "count_lines"), {"path": "menu.txt"})
 MEND = "sed -i 's/\"utf-8\"/\"latin-1\"/' tools/count-lines/bin/count.py && git commit -qam 'fix: read any file'"
-MODEL = f"""
-[meter.prices.{json.dumps(CLAUDE_MODEL)}]
+PRICES = """
+[meter.prices.{model}]
 input_usd = 0
-output_usd = 1000
+output_usd = 1
 cache_read_usd = 0
 cache_write_usd = 0
 """
@@ -50,7 +50,7 @@ class Model:
 class Bench:
     """A folder that init has filled, and the little that a person adds before the first run."""
 
-    def __init__(self, folder: Path, url: str) -> None:
+    def __init__(self, folder: Path, agent: str, url: str) -> None:
         (folder / "home").mkdir()
         self.environment = {
             "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
@@ -59,14 +59,17 @@ class Bench:
             "XDG_STATE_HOME": str(folder / "state"),
             "PYTHONPATH": os.pathsep.join(sys.path),
         }
-        self.said: dict[str, Any] = json.loads(self.run("repair", "init", str(folder / "bench")).stdout)
-        key = folder / "bench" / "claude.key"
+        self.said: dict[str, Any] = json.loads(
+            self.run("repair", "init", str(folder / "bench"), "--agent", agent).stdout
+        )
+        key = folder / "bench" / f"{agent}.key"
         key.write_text("sk-of-the-operator-0123456789abcdef")
         key.chmod(0o600)
-        settings = Path(self.said["settings"])
-        text = settings.read_text("utf-8")
-        block = f'[harness.claude]\ncommand = ["{bundled_claude()}"]\nmodel = "{CLAUDE_MODEL}"\n'
-        settings.write_text(f'{text.replace("[harness.claude]", block)}anthropic_url = "{url}"\n{MODEL}')
+        settings, model = Path(self.said["settings"]), json.dumps(model_of(agent))
+        block = f'[harness.{agent}]\ncommand = ["{program_of(agent)}"]\nmodel = {model}\n'
+        text = settings.read_text("utf-8").replace(f"[harness.{agent}]\n", block)
+        urls = f'anthropic_url = "{url}"\nopenai_url = "{url}/v1"\n'
+        settings.write_text(f"{text}{urls}{PRICES.format(model=model)}")
 
     def run(self, *words: str) -> "subprocess.CompletedProcess[str]":
         """Run the program as a person would."""
@@ -81,11 +84,12 @@ class Bench:
         return [(record["type"], record["data"]) for record in map(json.loads, lines)]
 
 
-def test_the_flaw_of_the_first_campaign_is_found_repaired_and_its_task_accepted(tmp_path: Path) -> None:
-    require("claude")
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+def test_the_flaw_of_the_first_campaign_is_found_repaired_and_its_task_accepted(tmp_path: Path, agent: str) -> None:
+    require(agent)
     model = Model()
     with model.server:
-        bench = Bench(tmp_path, model.server.url)
+        bench = Bench(tmp_path, agent, model.server.url)
         done = bench.run("repair", "--config", bench.said["campaign"], "--settings", bench.said["settings"])
     records = bench.records()
     assert done.returncode == 0, (done.stdout, done.stderr, records)
