@@ -1,4 +1,4 @@
-"""A campaign of the bundled driver over mini-swe-agent with its defects: what the operator writes, and what a run left."""
+"""A campaign over mini-swe-agent with its defects: what the operator writes for it, and what a run of it left."""
 
 import json
 import os
@@ -73,7 +73,7 @@ Instead = Callable[[str, Conversation], Move | None]
 
 
 class CampaignModel:
-    """The model of all workers: it plays a part by the brief, and a repair's worker by how often it was asked before."""
+    """The model of all workers: it plays a part by the brief, and a repair's by how often there was one before."""
 
     def __init__(self, repairs: Mapping[str, tuple[Repairer, ...]] = REPAIRS, instead: Instead | None = None) -> None:
         self.repairs = repairs
@@ -254,7 +254,10 @@ class RepairCampaign:
 
     def told(self, running: "subprocess.Popen[str]") -> Told:
         """Wait for the end and return what it came to."""
-        output, _ = running.communicate(timeout=BOUND_SECONDS)
+        try:
+            output, _ = running.communicate(timeout=BOUND_SECONDS)
+        finally:
+            running.kill()
         assert self.ledger.exists(), output
         lines = [json.loads(line) for line in self.ledger.read_text("utf-8").splitlines()]
         records = [(line["type"], line["data"]) for line in lines]

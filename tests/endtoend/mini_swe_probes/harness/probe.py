@@ -38,10 +38,9 @@ class Model(HTTPServer):
 class Answer(BaseHTTPRequestHandler):
     """One request of the harness."""
 
-    server: Model
-
     def do_POST(self) -> None:
         """Answer it."""
+        assert isinstance(self.server, Model)
         said = self.rfile.read(int(self.headers["content-length"]))
         body = json.dumps(self.server.answer(json.loads(said))).encode()
         self.send_response(200)
@@ -50,7 +49,7 @@ class Answer(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Say nothing."""
 
 
