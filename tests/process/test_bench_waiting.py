@@ -13,6 +13,7 @@ from repair_stage import BASE, LIMITS, Seen, Stage, milliseconds, stopped
 from workloop.repair.ledger.records import StopReason
 from workloop.repair.port import PhaseContext, WorkerResult
 from workloop.repair.supervisor.points import Point
+from workloop.repair.supervisor.workers import LEAST_MS
 from workloop.testing.scripted_driver import finding, worked
 
 HOUR_MS = 3_600_000
@@ -109,6 +110,35 @@ def test_of_two_limits_the_later_one_counts(stage: Stage) -> None:
     stopped(seen, StopReason.QUEUE_COMPLETE)
     assert waits(seen) == ["p1", "p2"]
     assert kept[2] - kept[1] >= 400
+
+
+class Hand:
+    """A monotonic clock that stands still until it is moved, here over the wait itself."""
+
+    def __init__(self) -> None:
+        self.now_ms = 5_000
+
+    def __call__(self) -> int:
+        """Return the time."""
+        return self.now_ms
+
+
+@pytest.mark.parametrize("left", [-HOUR_MS, -1, 0, LEAST_MS - 1, LEAST_MS, LEAST_MS + 1, LEAST_MS + 2])
+def test_a_wait_is_begun_only_if_a_worker_could_begin_after_it(stage: Stage, left: int) -> None:
+    hand = Hand()
+
+    def at(point: Point) -> None:
+        """Let the time of the wait pass."""
+        if point is Point.RESTING:
+            hand.now_ms += HOUR_MS
+
+    stage.at, stage.monotonic = at, hand
+    stage.limits = replace(LIMITS, max_runtime_ms=HOUR_MS + left if left > -HOUR_MS else 1_000)
+    seen = stage.see({"run_task": [limited(HOUR_MS)]})
+    fits = left > LEAST_MS
+    stopped(seen, StopReason.QUEUE_COMPLETE if fits else StopReason.RUNTIME_LIMIT)
+    assert seen.asked.count("run_task") == 1 + fits
+    assert len(waits(seen)) == fits
 
 
 def anyhow(**fields: Any) -> WorkerResult:

@@ -175,7 +175,7 @@ class Desk:
             phase=phase,
             context=context,
             abort=abort,
-            wall_ms=self.clock.now() // 1_000,
+            wall_ms=self.wall_ms(),
             run_deadline=deadline == self.deadline_ms,
             shift=shift,
         )
@@ -184,7 +184,7 @@ class Desk:
         """Return what a worker's phase runs its sessions with; a check gets none, because it may not call a model."""
         if self.keeper is None or order.kind not in WORKER_PHASES:
             return None
-        deadline = Instant(self.clock.now() + left_ms * 1_000)
+        deadline = Instant(self.keeper.means.clock.now() + left_ms * 1_000)
         return self.keeper.shift(
             Bounds(harness=order.harness, deadline=deadline, allowance_microusd=reserved, evidence_dir=folder)
         )
@@ -193,9 +193,7 @@ class Desk:
         """Make the call of a phase and wait for it within its limits; keep what it left as evidence."""
         answer = self.called(began, call)
         self.at(Point.ANSWERED)
-        jump = (self.clock.now() // 1_000 - began.wall_ms) - answer.duration_ms
-        if abs(jump) > CLOCK_JUMP_MS:
-            self.note("clock-jump", f"the wall clock moved by {jump} ms against the monotonic one", began.phase)
+        self.note_jump(began.phase, began.wall_ms, answer.duration_ms)
         swept = sweep(began.context.evidence_dir)
         self.kept[began.phase] = swept
         for name, kept in swept.files.items():
@@ -210,6 +208,16 @@ class Desk:
         if swept.left_out:
             self.note("evidence-left-out", f"{swept.left_out} things that are no plain files in bounds", began.phase)
         return answer
+
+    def wall_ms(self) -> int:
+        """Return what the wall clock shows, which bounds nothing."""
+        return self.clock.now() // 1_000
+
+    def note_jump(self, phase: str, since_ms: int, took_ms: int) -> None:
+        """Record that the wall clock was set since it showed a time; all limits are on the monotonic one."""
+        jump = (self.wall_ms() - since_ms) - took_ms
+        if abs(jump) > CLOCK_JUMP_MS:
+            self.note("clock-jump", f"the wall clock moved by {jump} ms against the monotonic one", phase)
 
     def called(self, began: Began, call: Callable[[PhaseContext], object]) -> Answer:
         """Make the call, and end the sessions that it began; a second signal takes the time from them, too."""
