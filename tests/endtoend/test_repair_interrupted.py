@@ -1,4 +1,4 @@
-"""A campaign with the real mini-swe-agent that does not come to its end: signals, money, unknown bills, empty checks."""
+"""A campaign with the real mini-swe-agent that does not come to its end: by signals, money, bills, empty checks."""
 
 import signal
 import time
@@ -37,11 +37,12 @@ class Sleeper:
         return self.move
 
 
-def campaign_in(folder: Path, instead: Sleeper | None = None, **more: object) -> RepairCampaign:
+def campaign_in(folder: Path, instead: Sleeper | None = None, spend_usd: float = 60) -> RepairCampaign:
     """Return a campaign of one task and one defect, which the first repair would mend."""
     need_mini_swe()
     model = CampaignModel({"bash": (SHELL_REPAIR,)}, instead.instead if instead is not None else None)
-    return RepairCampaign(folder=folder, model=model, tasks=("encode",), defects=(BROKEN_SHELL,), **more)
+    limits = {"maxSpendUsd": spend_usd}
+    return RepairCampaign(folder=folder, model=model, tasks=("encode",), defects=(BROKEN_SHELL,), limits=limits)
 
 
 def ended_by(campaign: RepairCampaign, ready: Callable[[], bool], which: signal.Signals) -> Told:
@@ -118,7 +119,7 @@ def test_answer_of_the_model_that_was_cut_off_leaves_a_charge_unknown_and_ends_t
 
 
 def test_money_that_ends_in_the_middle_of_a_repair_ends_the_run_after_it(tmp_path: Path) -> None:
-    campaign = campaign_in(tmp_path, limits={"maxSpendUsd": 2.21})
+    campaign = campaign_in(tmp_path, spend_usd=2.21)
     told = campaign.run()
     assert (told.exit_code, told.of("run_close")[0]["reason"]) == (6, "spend-limit"), told.output
     assert told.phases == ["task", "confirmation", "repair"]

@@ -117,6 +117,16 @@ class Agent:
 
         self.tool("shell", "shell", work)
 
+    def use(self, step: Step) -> None:
+        """Run a shell command as a tool of some name, whose failure is the tool's own; then go on in any case."""
+        used = step["use"]
+
+        def work() -> tuple[str, None]:
+            done = subprocess.run(["/bin/sh", "-c", self.fill(used["command"])], stdout=sys.stderr, check=False)
+            return ("tool_fault" if done.returncode else "ok"), None
+
+        self.tool(used["name"], "other", work)
+
     def commit(self, step: Step) -> None:
         """Commit everything in the work dir."""
         message = step["commit"]
@@ -206,6 +216,7 @@ STEPS: dict[str, Callable[[Agent, Step], None]] = {
     "emit": Agent.emit,
     "write": Agent.write,
     "run": Agent.run,
+    "use": Agent.use,
     "commit": Agent.commit,
     "call": Agent.call,
     "ask": Agent.ask,

@@ -175,7 +175,8 @@ class Shift:
         finally:
             reading = await means.meter.close(request.session_id)
             self._keep(request.session_dir, number)
-        self._judge(report, reading, number)
+        past = "" if harness.capabilities.modelless else went_round(report, reading)
+        self._judge(report, past, number)
         if walls.stand and report.death_proven and not order.read_only:
             refused = (await asyncio.to_thread(receive, order.cwd, ended=True)).refused
             self._note(number, refused)
@@ -226,8 +227,7 @@ class Shift:
             place = self.bounds.evidence_dir / f"session-{number}-refused.txt"
             place.write_text("\n".join(map(printable, refused)) + "\n", "utf-8")
 
-    def _judge(self, report: SessionReport, reading: MeterReading, number: int) -> None:
-        past = went_round(report, reading)
+    def _judge(self, report: SessionReport, past: str, number: int) -> None:
         if past:
             self.flaws.append(f"session {number}: {past}")
             self.allowance.doubted(f"session {number} went round the meter: {past}")

@@ -16,7 +16,8 @@ class Capabilities:
     """What a harness can do, so that the loop never has to know its name.
 
     observes_claims: its events carry what the queue's tools were asked and answered; final_text: its last message is
-    known, so that a hand-off can be read from it; hands_in_head: it cannot settle by itself.
+    known, so that a hand-off can be read from it; hands_in_head: it cannot settle by itself; modelless: it follows a
+    script, so that whatever it says has cost nothing.
     """
 
     reports_cost: bool = False
@@ -29,6 +30,7 @@ class Capabilities:
     observes_claims: bool = False
     final_text: bool = False
     hands_in_head: bool = False
+    modelless: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

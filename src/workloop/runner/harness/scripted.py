@@ -43,7 +43,7 @@ class ScriptedHarness:
     """An agent that does what its script says."""
 
     capabilities = Capabilities(
-        reports_cost=True, reports_reset=True, resumes=True, observes_claims=True, final_text=True
+        reports_cost=True, reports_reset=True, resumes=True, observes_claims=True, final_text=True, modelless=True
     )
     tested_versions: tuple[str, ...] = ()
 
