@@ -13,6 +13,7 @@ from repair_stage import LIMITS, QUICK, Stage, stopped
 from workloop.domain.errors import BadRequest
 from workloop.repair.ledger.records import StopReason, VerdictKind
 from workloop.repair.port import Confirmation, HarnessRevision, PhaseContext, Verdict, WorkerResult, settled
+from workloop.repair.supervisor.points import Point
 from workloop.testing.scripted_driver import (
     blocking,
     commit_of,
@@ -248,17 +249,26 @@ def test_a_full_disk_in_the_middle_ends_the_run_as_a_failure_of_the_ledger(stage
     assert stage.ledger.read_text() == "something else"
 
 
-def test_a_slip_of_the_supervisor_itself_is_on_record(stage: Stage) -> None:
-    def failing(point: str) -> None:
+@pytest.mark.parametrize("point", [point for point in Point if point is not Point.RUN_CLOSED])
+def test_a_slip_of_the_supervisor_itself_is_on_record_wherever_it_happens(stage: Stage, point: Point) -> None:
+    def failing(here: Point) -> None:
         """Fail where a bug of ours might."""
-        if point == "answered":
+        if here is point:
             raise ZeroDivisionError("planted")
 
     stage.at = failing
-    seen = stage.see()
-    stopped(seen, StopReason.SUPERVISOR_ERROR)
+    found = worked(candidate=commit_of(70), observations=(finding(),), transient="network")
+    refused = Verdict(kind=VerdictKind.ACCEPTANCE, commit=commit_of(70), passed=False)
+    nothing = worked(candidate=None, base=stage.harness.commit)
+    seen = stage.see(
+        {"run_task": [replace(found, wait_ms=1)], "accept_task": [refused], "run_repair": [nothing]},
+    )
+    late = point is Point.DRIVER_CLOSED
+    stopped(seen, StopReason.CLEANUP_FAILED if late else StopReason.SUPERVISOR_ERROR)
     assert "ZeroDivisionError: planted" in str(seen.records[-1][1]["detail"])
-    assert [start.phase for start in seen.verification.open_phases] == ["p1"]
+    assert seen.asked[-1] == "close"
+    within = point in (Point.PHASE_STARTED, Point.ANSWERED, Point.CHARGED)
+    assert [start.phase for start in seen.verification.open_phases] == (["p1"] if within else [])
 
 
 def test_a_confirmation_of_another_commits_runs_is_a_slip(stage: Stage) -> None:

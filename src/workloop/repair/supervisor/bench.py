@@ -97,7 +97,7 @@ def run_bench(config: BenchConfig, file: DriverFile, around: Surroundings) -> En
         desk.keeper, desk.told = keeper, around.told
         stack.callback(desk.ledger.release)
         stop = walk(config, file, desk)
-        return close(desk, stop, left_running(file))
+        return close(desk, stop, file)
 
 
 def set_up(config: BenchConfig, file: DriverFile, host: DriverHost, around: Surroundings) -> Desk:
@@ -243,14 +243,11 @@ def left_running(file: DriverFile) -> tuple[int, ...]:
     return tuple(sorted(set(file.children) & set(children_of_this_process()))) if file.children else ()
 
 
-def close(desk: Desk, stop: StopRun, children: tuple[int, ...]) -> Ended:
+def close(desk: Desk, stop: StopRun, file: DriverFile) -> Ended:
     """Close the driver and then the ledger; a driver that cannot be closed outweighs an orderly end only."""
     reason, detail = stop.reason, stop.detail
-    answer = close_driver(desk.driver, desk.host)
-    end_all(children)
-    desk.at(Point.DRIVER_CLOSED)
-    if answer.ending is not Ending.RETURNED:
-        told = f"the driver could not be closed: {answer.error or answer.ending.value}"
+    told = close_all(desk, file)
+    if told:
         detail = f"{detail}; {told}" if detail else told
         reason = StopReason.CLEANUP_FAILED if reason in ORDERLY else reason
     detail = clean(desk.redactor.text(detail))
@@ -261,6 +258,19 @@ def close(desk: Desk, stop: StopRun, children: tuple[int, ...]) -> Ended:
         reason, detail = StopReason.LEDGER_FAILURE, f"{detail}; {error}" if detail else str(error)
     desk.at(Point.RUN_CLOSED)
     return Ended(reason=reason, detail=detail, ledger=desk.ledger.path, head=desk.ledger.head, close=record)
+
+
+def close_all(desk: Desk, file: DriverFile) -> str:
+    """Close the driver and end what its file left running; says what went wrong, so that the ledger is closed too."""
+    try:
+        children = left_running(file)
+        answer = close_driver(desk.driver, desk.host)
+        end_all(children)
+        desk.at(Point.DRIVER_CLOSED)
+    except Exception as error:
+        return f"the driver's end could not be seen to: {type(error).__name__}: {error}"
+    ended = answer.ending is Ending.RETURNED
+    return "" if ended else f"the driver could not be closed: {answer.error or answer.ending.value}"
 
 
 def close_driver(driver: RepairDriver, host: DriverHost) -> Answer:
