@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_stage import require, table
+from agent_stage import table
 from metered_stage import PRICE, model_of, program_of
 
 from bundled_campaign import DEFECT, Campaign, tool
@@ -20,7 +20,6 @@ from workloop.testing.model_server import ModelServer
 
 TRIAL = try_bwrap(Network.LOOPBACK)
 pytestmark = [
-    pytest.mark.real_agent,
     pytest.mark.timeout(300),
     pytest.mark.skipif(bool(TRIAL.failure), reason=f"no walls here: {TRIAL.failure}"),
 ]
@@ -58,11 +57,17 @@ class Model:
 Told = tuple[Campaign, Model, tuple[int, dict[str, Any]]]
 
 
-@pytest.fixture(params=["claude", "codex"])
+AGENTS = [
+    *(pytest.param(name, marks=pytest.mark.real_agent) for name in ("claude", "codex")),
+    *(pytest.param(name, marks=pytest.mark.real_npm) for name in ("copilot", "qwen")),
+]
+
+
+@pytest.fixture(params=AGENTS)
 def told(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Told]:
     """Carry a whole campaign out with one agent, and return what came of it."""
     name: str = request.param
-    require(name)
+    program = program_of(name)
     with ExitStack() as opened:
         model = Model()
         opened.enter_context(model.server)
@@ -76,7 +81,8 @@ def told(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Told]:
         campaign.commit = campaign.committed()
         key = campaign.private("agent.key", KEY)
         meter = {"key": f"@{key}", "anthropic_url": model.server.url, "openai_url": f"{model.server.url}/v1"}
-        block = {"command": [str(program_of(name))], "model": model_of(name), "home": "own", "meter": meter}
+        block = {"command": [str(program)], "model": model_of(name), "home": "own", "meter": meter}
+        block |= {"options": {"auth_type": "openai"}} if name == "qwen" else {}
         prices = f"[meter.prices]\n{json.dumps(model_of(name))} = {PRICE}\n"
         campaign.settings.write_text(f"{prices}{table(f'harness.{name}', block)}\n")
         yield campaign, model, campaign.run()
