@@ -5,6 +5,8 @@ record made durable, the evidence folder, handing the call over, what the witnes
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -83,7 +85,16 @@ def campaign(folder: Path, tasks: int) -> BenchConfig:
     )
 
 
-def laps(folder: Path, tasks: int, means: Means) -> list[float]:
+@contextmanager
+def means_in(folder: Path) -> Iterator[Means]:
+    """Lend what sessions are made with, as every run has it, though no session is run here."""
+    loop = folder / "loop"
+    loop.mkdir(mode=0o700)
+    with worker_means(DriverConfig(), loop, {"XDG_STATE_HOME": str(folder)}, SystemClock()) as means:
+        yield means
+
+
+def carried_out(folder: Path, tasks: int, means: Means) -> list[float]:
     """Carry a campaign out; returns what each of its phases took."""
     kept = Laps()
     driver = AtOnce(reachable=(folder / "worker",))
@@ -102,11 +113,11 @@ def measure(quick: bool) -> list[Result]:
     """Run whole campaigns, each with a ledger of its own."""
     rounds, tasks = (5, 10) if quick else (9, 25)
     with ours.scratch() as folder:
-        places = [folder / name for name in ("loop", *(f"run-{number}" for number in range(rounds)))]
+        places = [folder / f"run-{number}" for number in range(rounds)]
         for place in places:
             place.mkdir(mode=0o700)
-        with worker_means(DriverConfig(), places[0], {"XDG_STATE_HOME": str(folder)}, SystemClock()) as means:
-            runs = [laps(place, tasks, means) for place in places[1:]]
+        with means_in(folder) as means:
+            runs = [carried_out(place, tasks, means) for place in places]
     every = [lap for run in runs for lap in run]
     note = f"{len(every)} phases with {PHASES} in a task, every record durable"
     tails = tuple(percentile(run, TAIL) for run in runs)

@@ -12,6 +12,8 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Final, NamedTuple, cast
 
+import msgspec
+
 from workloop.domain.clock import SECOND_US, Instant, to_text
 from workloop.repair.ledger.fields import WHOLE_MAX
 from workloop.repair.ledger.plain import spell_plain
@@ -63,8 +65,8 @@ class Place(NamedTuple):
     prev: str
 
 
-class Entry(NamedTuple):
-    """A line that was read: its record, where it stands, and when it was written."""
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """A line that was read: its record, where it stands, and when it was written; there is one for every line."""
 
     seq: int
     ts: str
