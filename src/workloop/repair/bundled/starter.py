@@ -196,7 +196,7 @@ def driver_of(starter: Starter) -> JsonObject:
         "reproducers": [
             {
                 "kind": "tool_error",
-                "subject": "mcp__harness__count_lines",
+                "subject": "count_lines",
                 "probe": probe(folder / "probes" / "reproducer"),
             }
         ],

@@ -1,17 +1,23 @@
-"""What must be so before the bundled driver begins: metered agents, walls, commits that are there, a true runtime."""
+"""What must be so before the bundled driver begins: metered agents, walls, commits that are there, a true harness."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from workloop.config.harnesses import HarnessKind
 from workloop.domain.errors import BadRequest, WorkloopError
+from workloop.repair.bundled.announcing import require_servers
 from workloop.repair.bundled.driver.campaign import BundledCampaign, read_campaign
 from workloop.repair.bundled.driver.driver import BundledDriver
 from workloop.repair.bundled.driver.premises import Premises
 from workloop.repair.config import BenchConfig
+from workloop.repair.verification.ground import Bounds
 from workloop.runner.gitfacts import require_commit
 from workloop.runner.sandbox.enclosure import Network, SandboxKind
 
 CODE: Final = "CAMPAIGN_UNREADY"
+BEGIN_MS: Final = 50_000
+"""How long all servers of a harness may take together; whoever makes a driver is waited for a minute."""
 WALLS: Final = 'install bubblewrap (`workloop doctor` says more), or write "withoutWalls": true to go on in the open'
 
 
@@ -26,10 +32,21 @@ def begin(config: BenchConfig, premises: Premises) -> BundledDriver:
     require_place(campaign, config, premises)
     try:
         driver = BundledDriver(campaign, premises)
-        driver.spec(config.harness.commit)
+        require_true_servers(driver, config.harness.commit)
     except WorkloopError as error:
         raise unready("driver", error.message, error.hint) from error
     return driver
+
+
+def require_true_servers(driver: BundledDriver, commit: str) -> None:
+    """Refuse a harness that is none, or one of whose servers announces other tools than the harness declares.
+
+    A repair cannot change a bundle, so what the first harness brings is what every later one has.
+    """
+    harness, monotonic = driver.spec(commit), driver.premises.monotonic
+    with TemporaryDirectory(prefix="begin-", dir=driver.premises.state) as folder:
+        bounds = Bounds(deadline_ms=monotonic() + BEGIN_MS, monotonic=monotonic)
+        require_servers(driver.ground_for(Path(folder).name, Path(folder)), bounds, harness, commit)
 
 
 def require_agent(name: str, campaign: BundledCampaign, premises: Premises) -> None:

@@ -241,12 +241,16 @@ class BundledDriver:
 
     def ground(self, context: PhaseContext) -> Ground:
         """Return where a candidate of the harness is judged."""
+        return self.ground_for(f"{context.run_id}-{context.phase}", context.evidence_dir)
+
+    def ground_for(self, run: str, evidence: Path) -> Ground:
+        """Return where a harness is judged under a name that is new."""
         premises, campaign = self.premises, self.campaign
         return Ground(
             repository=self.judged_harnesses,
-            run=f"{context.run_id}-{context.phase}",
+            run=run,
             now=premises.clock.now(),
-            evidence=context.evidence_dir,
+            evidence=evidence,
             enclosure=premises.enclosure,
             worker_paths=(campaign.project, campaign.harness_repository, campaign.scratch),
             readable=premises.rooms.readable,
