@@ -96,6 +96,23 @@ def test_a_callback_that_tries_to_end_the_program_ends_the_run_on_record(stage: 
     stopped(stage.see(script(name, leaving)), expected(name))
 
 
+class Unspeakable(Exception):
+    """An exception with a bug of its own."""
+
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("name", CALLBACKS)
+def test_an_exception_that_cannot_be_told_ends_the_run_on_record_all_the_same(stage: Stage, name: str) -> None:
+    def failing(*_: object) -> object:
+        raise Unspeakable
+
+    seen = stage.see(script(name, failing))
+    stopped(seen, expected(name))
+    assert "Unspeakable that cannot be told: ZeroDivisionError" in str(seen.of("phase_end")[-1]["detail"])
+
+
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("name", CALLBACKS)
 def test_a_value_of_another_kind_is_never_passed_on(stage: Stage, name: str, wrong: str) -> None:

@@ -19,6 +19,7 @@ DIFFERENT = {
     "less when asked": (settled(900), settled(500), 900),
     "nothing when asked": (settled(900), settled(0), 900),
     "unknown when asked": (settled(900), unknown("the provider does not answer"), None),
+    "unknown when asked, nothing at first": (settled(0), unknown("the provider does not answer"), None),
     "unknown at first": (unknown("the provider does not answer"), settled(900), None),
 }
 """What the worker returned as its charge, what is said when it is asked for, and what is booked of it."""

@@ -278,7 +278,7 @@ class Desk:
         if not answer.gone:
             raise StopRun(StopReason.CLEANUP_FAILED, detail)
         if answer.ending is Ending.RAISED and isinstance(answer.raised, HarnessRegressedError):
-            raise StopRun(StopReason.HARNESS_REGRESSED, clean(f"{detail}: {answer.raised}"))
+            raise StopRun(StopReason.HARNESS_REGRESSED, clean(f"{detail}: {answer.error}"))
 
     def check(
         self, order: Order, call: Callable[[PhaseContext], object], take: Callable[[object], Taken]

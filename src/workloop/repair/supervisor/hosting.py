@@ -58,6 +58,15 @@ class CallbackExit(RuntimeError):
     """A callback tried to end the whole program."""
 
 
+def told(error: BaseException) -> str:
+    """Write an exception within bounds; one of a driver's own may not even say what it is."""
+    name = type(error).__name__
+    try:
+        return head(f"{name}: {error}", ERROR_CHARACTERS_MAX)
+    except Exception as again:
+        return f"{name} that cannot be told: {type(again).__name__}"
+
+
 class HostAbort:
     """The abort of one phase: set from the supervisor's thread, waited for in the driver's loop."""
 
@@ -110,7 +119,7 @@ class Call:
         if task.cancelled():
             self.error = "it was cancelled"
         elif error is not None:
-            self.error, self.raised = head(f"{type(error).__name__}: {error}", ERROR_CHARACTERS_MAX), error
+            self.error, self.raised = told(error), error
         else:
             self.value = task.result()
         self.done = True
