@@ -1,4 +1,4 @@
-"""A wall clock that somebody sets while it is looked at."""
+"""A wall clock that somebody sets while it is looked at, and a monotonic one that a test moves by hand."""
 
 from workloop.domain.clock import Instant
 from workloop.store.system import SystemClock
@@ -13,3 +13,14 @@ class JumpingClock(SystemClock):
     def now(self) -> Instant:
         """Return the time that is shown."""
         return Instant(super().now() + self.set_by_ms * 1_000)
+
+
+class Hand:
+    """A monotonic clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now_ms = 5_000
+
+    def __call__(self) -> int:
+        """Return the time."""
+        return self.now_ms

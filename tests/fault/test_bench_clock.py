@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jumping_clock import JumpingClock
+from jumping_clock import Hand, JumpingClock
 from repair_stage import LIMITS, QUICK, Seen, Stage, stopped
 from workloop.repair.ledger.records import StopReason
 from workloop.repair.port import PhaseContext
@@ -107,3 +107,20 @@ def test_a_wait_is_no_longer_and_no_shorter_for_it(stage: Stage, clock: JumpingC
     stopped(seen, StopReason.QUEUE_COMPLETE)
     assert seen.asked.count("run_task") == 2
     assert [phase for phase, _ in jumps(seen)] == ["p1"]
+
+
+@pytest.mark.parametrize("ended", [Point.PHASE_STARTED, Point.ANSWERED])
+def test_time_that_passes_on_both_clocks_is_no_jump(stage: Stage, clock: JumpingClock, ended: Point) -> None:
+    """Sessions that take their time to end, after their callback has returned, are a part of their phase."""
+    hand = Hand()
+
+    def at(point: Point) -> None:
+        """Let time pass, as everybody sees it."""
+        if point is ended:
+            hand.now_ms += 4 * CLOCK_JUMP_MS
+            clock.set_by_ms += 4 * CLOCK_JUMP_MS
+
+    stage.at, stage.monotonic = at, hand
+    seen = stage.see()
+    stopped(seen, StopReason.QUEUE_COMPLETE)
+    assert jumps(seen) == []

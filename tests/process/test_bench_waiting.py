@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from jumping_clock import Hand
 from repair_stage import BASE, LIMITS, Seen, Stage, milliseconds, stopped
 from workloop.repair.ledger.records import StopReason
 from workloop.repair.port import PhaseContext, WorkerResult
@@ -110,17 +111,6 @@ def test_of_two_limits_the_later_one_counts(stage: Stage) -> None:
     stopped(seen, StopReason.QUEUE_COMPLETE)
     assert waits(seen) == ["p1", "p2"]
     assert kept[2] - kept[1] >= 400
-
-
-class Hand:
-    """A monotonic clock that stands still until it is moved, here over the wait itself."""
-
-    def __init__(self) -> None:
-        self.now_ms = 5_000
-
-    def __call__(self) -> int:
-        """Return the time."""
-        return self.now_ms
 
 
 @pytest.mark.parametrize("left", [-HOUR_MS, -1, 0, LEAST_MS - 1, LEAST_MS, LEAST_MS + 1, LEAST_MS + 2])

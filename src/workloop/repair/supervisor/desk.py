@@ -37,7 +37,7 @@ from workloop.repair.port import (
 )
 from workloop.repair.sessions.keeper import Keeper
 from workloop.repair.sessions.shift import Bounds, Shift
-from workloop.repair.supervisor.evidence import Sweep, check_declared, make_folder, sweep
+from workloop.repair.supervisor.evidence import Sweep, check_declared, check_pointed, make_folder, sweep
 from workloop.repair.supervisor.hosting import Answer, DriverHost, Ending, HostAbort
 from workloop.repair.supervisor.points import At, Point
 from workloop.repair.supervisor.purse import Purse
@@ -67,13 +67,21 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """What the wall clock and the monotonic one show at the same time."""
+
+    wall_ms: int
+    monotonic_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Began:
     """A phase whose start is on record."""
 
     phase: str
     context: PhaseContext
     abort: HostAbort
-    wall_ms: int
+    since: Moment
     run_deadline: bool
     shift: Shift | None = None
 
@@ -175,7 +183,7 @@ class Desk:
             phase=phase,
             context=context,
             abort=abort,
-            wall_ms=self.wall_ms(),
+            since=self.moment(),
             run_deadline=deadline == self.deadline_ms,
             shift=shift,
         )
@@ -193,7 +201,7 @@ class Desk:
         """Make the call of a phase and wait for it within its limits; keep what it left as evidence."""
         answer = self.called(began, call)
         self.at(Point.ANSWERED)
-        self.note_jump(began.phase, began.wall_ms, answer.duration_ms)
+        self.note_jump(began.phase, began.since)
         swept = sweep(began.context.evidence_dir)
         self.kept[began.phase] = swept
         for name, kept in swept.files.items():
@@ -209,13 +217,14 @@ class Desk:
             self.note("evidence-left-out", f"{swept.left_out} things that are no plain files in bounds", began.phase)
         return answer
 
-    def wall_ms(self) -> int:
-        """Return what the wall clock shows, which bounds nothing."""
-        return self.clock.now() // 1_000
+    def moment(self) -> Moment:
+        """Return what both clocks show now."""
+        return Moment(wall_ms=self.clock.now() // 1_000, monotonic_ms=self.host.monotonic())
 
-    def note_jump(self, phase: str, since_ms: int, took_ms: int) -> None:
-        """Record that the wall clock was set since it showed a time; all limits are on the monotonic one."""
-        jump = (self.wall_ms() - since_ms) - took_ms
+    def note_jump(self, phase: str, since: Moment) -> None:
+        """Record that the wall clock was set since a moment; all limits are on the monotonic one."""
+        now = self.moment()
+        jump = (now.wall_ms - since.wall_ms) - (now.monotonic_ms - since.monotonic_ms)
         if abs(jump) > CLOCK_JUMP_MS:
             self.note("clock-jump", f"the wall clock moved by {jump} ms against the monotonic one", phase)
 
@@ -228,9 +237,12 @@ class Desk:
             answer = self.host.ask(lambda: call(began.context), began.context.deadline_ms, began.abort)
             return answer if shift.end() else replace(answer, gone=False)
 
-    def check_evidence(self, phase: str, declared: tuple[EvidenceFile, ...]) -> None:
-        """Raise ContractBrokenError unless what a driver names as evidence is what the host found."""
+    def check_evidence(self, phase: str, value: object) -> None:
+        """Raise ContractBrokenError unless what a driver's value names and points at is what the host found."""
+        declared: tuple[EvidenceFile, ...] = getattr(value, "evidence", ())
         check_declared(self.kept[phase], declared)
+        if isinstance(value, WorkerResult):
+            check_pointed(self.evidence_dir, self.kept, value.observations)
 
     def charge(self, phase: str, charge: Charge) -> None:
         """Record what a phase cost."""
@@ -303,7 +315,7 @@ class Desk:
             return None, ""
         try:
             value = take(answer.value)
-            self.check_evidence(phase, getattr(answer.value, "evidence", ()))
+            self.check_evidence(phase, answer.value)
         except ContractBrokenError as error:
             return None, str(error)
         return value, ""

@@ -42,8 +42,8 @@ def gate(desk: Desk) -> None:
 
 def sit_out(desk: Desk, rest: Rest) -> None:
     """Wait until a provider serves workers again; raises StopRun when the run ends before that, or a signal comes."""
-    now, shown = desk.host.monotonic(), desk.wall_ms()
-    left = max(0, rest.until_ms - now)
+    since = desk.moment()
+    left = max(0, rest.until_ms - since.monotonic_ms)
     told = f"no worker may begin for another {left} ms: {rest.why}"
     if rest.until_ms + LEAST_MS >= desk.deadline_ms:
         raise StopRun(StopReason.RUNTIME_LIMIT, clean(f"after phase {rest.phase}: {told}"))
@@ -51,7 +51,7 @@ def sit_out(desk: Desk, rest: Rest) -> None:
     desk.at(Point.RESTING)
     if not desk.host.rest(rest.until_ms) and desk.host.signals.first is not None:
         raise StopRun(desk.host.signals.first, "while no worker could begin")
-    desk.note_jump(rest.phase, shown, desk.host.monotonic() - now)
+    desk.note_jump(rest.phase, since)
     desk.resting = None
 
 
