@@ -5,6 +5,7 @@ is a value to return, or a function of the callback's arguments that returns one
 """
 
 import asyncio
+import hashlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -35,6 +36,9 @@ from workloop.repair.port import (
 PROJECT_BASE = "b" * 40
 REPRODUCER = "c" * 64
 COST_MICROUSD = 1_000
+EVENTS = b'{"scripted":1}\n{"scripted":2}\n'
+"""What a worker of a script leaves as its events where it has found something."""
+
 Sound = TypeVar("Sound")
 
 
@@ -47,7 +51,7 @@ def finding(
     name: str = "edit", signature: str = "", source: ObservationSource = ObservationSource.EVENTS
 ) -> Observation:
     """Return an observation of a tool that fails."""
-    digest = "d" * 64
+    digest = hashlib.sha256(EVENTS).hexdigest()
     return Observation(
         fingerprint=fingerprint(ObservationKind.TOOL_ERROR, name, signature),
         kind=ObservationKind.TOOL_ERROR,
@@ -118,7 +122,9 @@ class ScriptedDriver:
         return self.billed(context, await self.play("run_repair", context, sound, observation))
 
     def billed(self, context: PhaseContext, result: WorkerResult) -> WorkerResult:
-        """Remember a phase's bill for whoever asks."""
+        """Remember a phase's bill for whoever asks, and leave the events that its observations point at."""
+        if getattr(result, "observations", ()):
+            (context.evidence_dir / "events.jsonl").write_bytes(EVENTS)
         self.bills[context.phase] = getattr(result, "charge", settled(COST_MICROUSD, "scripted"))
         return result
 

@@ -34,10 +34,11 @@ from workloop.repair.port import (
     HarnessRevision,
     PhaseContext,
     RepairDriver,
+    WorkerResult,
 )
 from workloop.repair.sessions.keeper import Keeper
 from workloop.repair.sessions.shift import Bounds, Shift
-from workloop.repair.supervisor.evidence import Sweep, check_declared, make_folder, sweep
+from workloop.repair.supervisor.evidence import Sweep, check_declared, check_pointed, make_folder, sweep
 from workloop.repair.supervisor.hosting import Answer, DriverHost, Ending, HostAbort
 from workloop.repair.supervisor.points import At, Point
 from workloop.repair.supervisor.purse import Purse
@@ -237,9 +238,12 @@ class Desk:
             answer = self.host.ask(lambda: call(began.context), began.context.deadline_ms, began.abort)
             return answer if shift.end() else replace(answer, gone=False)
 
-    def check_evidence(self, phase: str, declared: tuple[EvidenceFile, ...]) -> None:
-        """Raise ContractBrokenError unless what a driver names as evidence is what the host found."""
+    def check_evidence(self, phase: str, value: object) -> None:
+        """Raise ContractBrokenError unless what a driver's value names and points at is what the host found."""
+        declared: tuple[EvidenceFile, ...] = getattr(value, "evidence", ())
         check_declared(self.kept[phase], declared)
+        if isinstance(value, WorkerResult):
+            check_pointed(self.evidence_dir, self.kept, value.observations)
 
     def charge(self, phase: str, charge: Charge) -> None:
         """Record what a phase cost."""
@@ -312,7 +316,7 @@ class Desk:
             return None, ""
         try:
             value = take(answer.value)
-            self.check_evidence(phase, getattr(answer.value, "evidence", ()))
+            self.check_evidence(phase, answer.value)
         except ContractBrokenError as error:
             return None, str(error)
         return value, ""

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from workloop.repair.checking import PATH_CHARACTERS_MAX, ContractBrokenError
+from workloop.repair.observations.finding import EvidenceRef, Observation
+from workloop.repair.observations.reading import FILE_BYTES_MAX, bounded_bytes
+from workloop.repair.observations.taking import Malformed
 from workloop.repair.port import EvidenceFile
 
 FILES_MAX: Final = 1_000
@@ -61,6 +64,36 @@ def check_declared(swept: Sweep, declared: Iterable[EvidenceFile]) -> None:
             raise ContractBrokenError(f"evidence {entry.path!r} is not a plain file below the phase's folder")
         if found.digest != entry.digest:
             raise ContractBrokenError(f"evidence {entry.path!r} has the digest {found.digest}, not {entry.digest}")
+
+
+def check_pointed(folder: Path, kept: Mapping[str, Sweep], found: Iterable[Observation]) -> None:
+    """Raise ContractBrokenError when an observation points at no evidence of this run, or at other lines of it.
+
+    `folder` holds the evidence of every phase that `kept` names, as it was when the phase ended.
+    """
+    held = {file.digest: folder / phase / name for phase, swept in kept.items() for name, file in swept.files.items()}
+    for observation in found:
+        for reference in observation.evidence:
+            place = held.get(reference.stream)
+            if place is None:
+                raise _pointless(observation, f"{reference.stream}, which is no evidence of this run")
+            if not _stands(place, reference):
+                raise _pointless(observation, f"lines of {place.name} that are not as it says")
+
+
+def _pointless(observation: Observation, what: str) -> ContractBrokenError:
+    return ContractBrokenError(f"the observation of {observation.subject!r} points at {what}")
+
+
+def _stands(place: Path, reference: EvidenceRef) -> bool:
+    """Tell whether the lines that a reference names are those that it was taken from."""
+    try:
+        lines = bounded_bytes(place, FILE_BYTES_MAX).splitlines(keepends=True)
+    except (OSError, Malformed):
+        return False
+    if reference.places[-1] > len(lines):
+        return False
+    return hashlib.sha256(b"".join(lines[number - 1] for number in reference.places)).hexdigest() == reference.digest
 
 
 def _found(folder: Path) -> Iterator[tuple[str, os.stat_result, int | None]]:
