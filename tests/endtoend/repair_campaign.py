@@ -229,9 +229,19 @@ class RepairCampaign:
         """Return a probe whose program lies with the operator."""
         return {"command": ["python3", program, check], "files": str(self.operator / "probes" / name)}
 
+    def start_with(self, text: str) -> "subprocess.Popen[str]":
+        """Start the program on a campaign that another run has left."""
+        self.config.write_text(text)
+        self.ledger = Path(json.loads(text)["ledgerPath"])
+        return self.launch()
+
     def start(self) -> "subprocess.Popen[str]":
         """Start the program on the campaign."""
         self.write()
+        return self.launch()
+
+    def launch(self) -> "subprocess.Popen[str]":
+        """Start the program on what the operator's files say."""
         argv = [sys.executable, "-m", "workloop", "--config", str(self.config), "repair"]
         return subprocess.Popen(
             [*argv, "--settings", str(self.operator / "settings.toml")],

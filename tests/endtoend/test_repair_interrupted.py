@@ -1,5 +1,6 @@
 """A campaign with the real mini-swe-agent that does not come to its end: by signals, money, bills, empty checks."""
 
+import json
 import signal
 import time
 from collections.abc import Callable
@@ -47,8 +48,8 @@ def campaign_in(folder: Path, instead: Sleeper | None = None, spend_usd: float =
 
 def ended_by(campaign: RepairCampaign, ready: Callable[[], bool], which: signal.Signals) -> Told:
     """Run a campaign and send it a signal as soon as something is so."""
-    with campaign.model.server:
-        running = campaign.start()
+    running = campaign.start()
+    try:
         until = time.monotonic() + BOUND_SECONDS
         while not ready():
             assert time.monotonic() < until
@@ -56,6 +57,8 @@ def ended_by(campaign: RepairCampaign, ready: Callable[[], bool], which: signal.
             time.sleep(LOOK_SECONDS)
         running.send_signal(which)
         return campaign.told(running)
+    finally:
+        running.kill()
 
 
 def began(campaign: RepairCampaign, kind: str) -> Callable[[], bool]:
@@ -91,13 +94,15 @@ def left_of(campaign: RepairCampaign) -> list[str]:
 @pytest.mark.parametrize("kind", CHECKS)
 def test_sigterm_in_a_check_of_a_repair_ends_its_processes_and_closes_the_ledger(tmp_path: Path, kind: str) -> None:
     campaign = campaign_in(tmp_path)
-    told = ended_by(campaign, began(campaign, kind), signal.SIGTERM)
+    with campaign.model.server:
+        told = ended_by(campaign, began(campaign, kind), signal.SIGTERM)
     require_closed(campaign, told, kind)
 
 
 def test_sigterm_while_real_mini_swe_agent_works_ends_also_what_it_set_loose(tmp_path: Path) -> None:
     campaign = campaign_in(tmp_path, Sleeper("encode", shell(SLEEPER)))
-    told = ended_by(campaign, lambda: any((tmp_path / "scratch").rglob("begun")), signal.SIGTERM)
+    with campaign.model.server:
+        told = ended_by(campaign, lambda: any((tmp_path / "scratch").rglob("begun")), signal.SIGTERM)
     require_closed(campaign, told, "task")
     assert told.of("charge")[0]["microusd"] == CALL_MICROS
 
@@ -105,7 +110,8 @@ def test_sigterm_while_real_mini_swe_agent_works_ends_also_what_it_set_loose(tmp
 def test_sigterm_while_a_repair_waits_for_its_model_is_told_although_nobody_knows_the_charge(tmp_path: Path) -> None:
     sleeper = Sleeper("bash", Hang())
     campaign = campaign_in(tmp_path, sleeper)
-    told = ended_by(campaign, lambda: bool(sleeper.began), signal.SIGTERM)
+    with campaign.model.server:
+        told = ended_by(campaign, lambda: bool(sleeper.began), signal.SIGTERM)
     require_closed(campaign, told, "repair")
     assert told.of("charge")[-1]["state"] == "unknown"
 
@@ -139,3 +145,24 @@ def test_reproducer_that_passes_before_the_repair_is_called_vacuous_and_nothing_
     assert told.phases == ["task", "confirmation"], told.output
     assert [data["reason"] for data in told.of("repair_rejected")] == ["reproducer-vacuous"]
     assert [(data["end"], data["commit"]) for data in told.of("task_outcome")] == [("unchanged-harness", None)]
+
+
+def test_campaign_whose_supervisor_was_killed_names_the_open_phase_and_is_gone_on_with_by_what_remained(
+    tmp_path: Path,
+) -> None:
+    campaign = campaign_in(tmp_path, Sleeper("encode", shell(SLEEPER)))
+    with campaign.model.server:
+        killed = ended_by(campaign, lambda: any((tmp_path / "scratch").rglob("begun")), signal.SIGKILL)
+        assert killed.exit_code == -signal.SIGKILL
+        assert killed.of("run_close") == []
+        verified = campaign.workloop("--json", "ledger", "verify", str(campaign.ledger))
+        assert (verified.returncode, json.loads(verified.stdout)["open_phases"]) == (1, ["p1 (task of encode)"]), (
+            verified.stdout
+        )
+        assert left_of(campaign) == []
+        left = campaign.workloop("repair", "remaining", str(campaign.ledger))
+        assert (left.returncode, "uncertain: encode" in left.stderr) == (0, True), left.stderr
+        told = campaign.told(campaign.start_with(left.stdout))
+    assert told.exit_code == 0, told.output
+    assert [(data["task"], data["end"]) for data in told.of("task_outcome")] == [("encode", "accepted")]
+    assert told.verification.first_bad is None
