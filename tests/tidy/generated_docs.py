@@ -69,6 +69,7 @@ ABLE = {
     "observes_claims": "shows what the queue was asked, so that sessions may claim for themselves",
     "final_text": "tells its last message, so that a hand-off can be read",
     "hands_in_head": "does not settle by itself: its new commit is handed in",
+    "modelless": "asks no model, so that whatever it says has cost nothing",
 }
 """What each capability means to an operator."""
 
