@@ -1,6 +1,7 @@
 """What a phase left in its evidence folder, found and hashed by the host itself, however the phase ended."""
 
 import hashlib
+import io
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
@@ -88,7 +89,7 @@ def _pointless(observation: Observation, what: str) -> ContractBrokenError:
 def _stands(place: Path, reference: EvidenceRef) -> bool:
     """Tell whether the lines that a reference names are those that it was taken from."""
     try:
-        lines = bounded_bytes(place, FILE_BYTES_MAX).splitlines(keepends=True)
+        lines = io.BytesIO(bounded_bytes(place, FILE_BYTES_MAX)).readlines()
     except (OSError, Malformed):
         return False
     if reference.places[-1] > len(lines):
