@@ -262,6 +262,18 @@ class Campaign:
         config = self.private("campaign.json", json.dumps(self.values()))
         return self.cli("repair", "--config", str(config), "--settings", str(self.settings))
 
+    def started(self) -> "subprocess.Popen[bytes]":
+        """Start the campaign with the bundled driver."""
+        config = self.private("campaign.json", json.dumps(self.values()))
+        words = ["repair", "--config", str(config), "--settings", str(self.settings)]
+        return subprocess.Popen(
+            [sys.executable, "-m", "workloop", "--json", *words],
+            env=self.environment,
+            cwd=self.operator,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
     def records(self) -> list[tuple[str, dict[str, Any]]]:
         """Return the ledger's records."""
         lines = [json.loads(line) for line in self.ledger.read_text().splitlines()]

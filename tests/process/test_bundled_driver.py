@@ -11,6 +11,7 @@ import pytest
 from walls import NEEDS_WALLS
 
 from bundled_campaign import ASK, MANIFEST, RIGHT, WRONG, Campaign, tool
+from loop_bench import wait_for_file
 from workloop.testing.model.moves import Say
 from workloop.testing.model_server import ModelServer
 
@@ -191,3 +192,41 @@ def test_runtime_of_another_commit_is_refused_with_the_command_that_builds_it(tm
     campaign.changes = {"harness": {"commit": campaign.commit, "runtimeId": "0" * 64}}
     code, said = campaign.run()
     assert (code, f"workloop runtime build {campaign.harness.path}" in said["suggested_fix"]) == (2, True), said
+
+
+STUCK = """
+import signal
+
+who = ["-c", "user.name=worker", "-c", "user.email=worker@localhost"]
+Path("committed.md").write_text("committed")
+subprocess.run(["git", "add", "-A"], check=True)
+subprocess.run(["git", *who, "commit", "-qm", "half of it"], check=True)
+Path("loose.md").write_text("not committed")
+(Path(sys.argv[1]) / "stuck").write_text("")
+while True:
+    signal.pause()
+"""
+
+
+def test_what_a_killed_run_left_is_put_away_by_the_next_one_and_nothing_is_lost(tmp_path: Path, model: str) -> None:
+    campaign = Campaign(tmp_path, model)
+    repairer = tmp_path / "repairers" / "repairer.py"
+    good = repairer.read_text()
+    repairer.write_text(ASK + STUCK)
+    with campaign.started() as running:
+        wait_for_file(tmp_path / "memory" / "stuck")
+        running.kill()
+        running.wait(30)
+    assert list((tmp_path / "scratch" / "worktrees").glob("*/*-p3-1"))
+    repairer.write_text(good)
+    campaign.ledger = campaign.operator / "second.jsonl"
+    code, said = campaign.run()
+    assert (code, said["accepted"]) == (0, ["one"]), said
+    assert not list((tmp_path / "scratch" / "worktrees").glob("*/*-p*-1"))
+    git = ["git", "-C", str(campaign.harness.path)]
+    kept = subprocess.run([*git, "log", "--all", "--format=%s"], check=True, capture_output=True, text=True).stdout
+    assert "half of it" in kept
+    refs = [*git, "for-each-ref", "--format=%(refname)", "refs/workloop/wip"]
+    (saved,) = subprocess.run(refs, check=True, capture_output=True, text=True).stdout.split()
+    shown = subprocess.run([*git, "show", f"{saved}:loose.md"], check=True, capture_output=True, text=True).stdout
+    assert shown == "not committed"

@@ -32,6 +32,7 @@ def begin(config: BenchConfig, premises: Premises) -> BundledDriver:
     require_place(campaign, config, premises)
     try:
         driver = BundledDriver(campaign, premises)
+        driver.put_away_left()
         require_true_servers(driver, config.harness.commit)
     except WorkloopError as error:
         raise unready("driver", error.message, error.hint) from error

@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from workloop.repair.bundled.driver.briefs import repair_brief, task_brief
 from workloop.repair.bundled.driver.campaign import BundledCampaign
 from workloop.repair.bundled.driver.outfits import Outfit, outfit
 from workloop.repair.bundled.driver.premises import Premises
-from workloop.repair.bundled.driver.worktrees import WorkTree, open_tree, put_away
+from workloop.repair.bundled.driver.worktrees import WorkTree, open_tree, put_away, put_away_left
 from workloop.repair.bundled.files import files_of_commit
 from workloop.repair.bundled.manifest import HarnessSpec, read_harness
 from workloop.repair.observations.finding import Observation
@@ -42,6 +42,7 @@ from workloop.repair.verification.reproducer import confirmation_of, reproducer_
 from workloop.runner.gitfacts import commit_identity
 from workloop.runner.repository import open_repository
 
+SESSIONS = "sessions"
 TRANSIENT = frozenset({SessionClass.LIMITED, SessionClass.TRANSIENT})
 
 
@@ -78,7 +79,7 @@ class BundledDriver:
             found = self.observed(context, report)
         finally:
             left = await asyncio.to_thread(self.close_tree, tree)
-            await asyncio.to_thread(shutil.rmtree, self.session_folder(context))
+            await asyncio.to_thread(self.clear, f"{context.run_id}-{context.phase}")
         return replace(self.result(tree, report, left), observations=found)
 
     async def run_repair(self, context: PhaseContext, observation: Observation) -> WorkerResult:
@@ -144,14 +145,14 @@ class BundledDriver:
     async def activate_harness(
         self, context: PhaseContext, candidate: str, verdicts: tuple[Verdict, Verdict]
     ) -> HarnessRevision:
-        """Build the runtime of the verified commit and put it into force."""
+        """Build the runtime of the verified commit and put it into force, unless the phase was aborted meanwhile."""
 
-        def build() -> str:
+        def build(bounds: Bounds) -> str:
             runtime = self.premises.store.build(self.campaign.harness_repository, candidate)
-            self.premises.store.activate(runtime.id, candidate)
+            self.premises.store.activate(runtime.id, candidate, lambda: not bounds.stop.is_set())
             return runtime.id
 
-        return HarnessRevision(commit=candidate, runtime_id=await asyncio.to_thread(build))
+        return HarnessRevision(commit=candidate, runtime_id=await hosted(context, self.premises.monotonic, build))
 
     async def accept_task(self, context: PhaseContext, task: Task, candidate: str) -> Verdict:
         """Run the task's checks, and keep how the runtime did; raises HarnessRegressedError when it did worse."""
@@ -160,7 +161,11 @@ class BundledDriver:
             return acceptance_verdict(self.court(context), candidate, self.campaign.acceptance[task.id], bounds)
 
         verdict = await hosted(context, self.premises.monotonic, work)
-        await asyncio.to_thread(self.record, context, task, verdict)
+
+        def record(bounds: Bounds) -> None:
+            self.record(context, task, verdict, lambda: not bounds.stop.is_set())
+
+        await hosted(context, self.premises.monotonic, record)
         return verdict
 
     async def settle(self, context: PhaseContext) -> Charge:
@@ -192,18 +197,26 @@ class BundledDriver:
         self.trees.remove(tree)
         return put_away(tree)
 
+    def put_away_left(self) -> None:
+        """Put away what runs on the same scratch folder left that were killed."""
+        for repository in (self.projects, self.harnesses):
+            for name in put_away_left(repository):
+                self.clear(name)
+
+    def clear(self, name: str) -> None:
+        """Remove what was laid out for a session, if anything was."""
+        folder = self.campaign.scratch / SESSIONS / name
+        if folder.is_dir():
+            shutil.rmtree(folder)
+
     def dressed(self, context: PhaseContext) -> Outfit:
         """Lay out the harness in force for the session of a phase, out of the runtime as it is read again now."""
         harness = context.harness
         runtime = self.premises.store.for_worker(harness.runtime_id, harness.commit)
-        folder = self.session_folder(context)
+        folder = self.campaign.scratch / SESSIONS / f"{context.run_id}-{context.phase}"
         folder.parent.mkdir(mode=0o700, exist_ok=True)
         agent = self.premises.agent(self.campaign.task_agent)
         return outfit(agent, self.spec(harness.commit), runtime.path, folder)
-
-    def session_folder(self, context: PhaseContext) -> Path:
-        """Return where the files of a phase's session are laid out."""
-        return self.campaign.scratch / "sessions" / f"{context.run_id}-{context.phase}"
 
     def spec(self, commit: str) -> HarnessSpec:
         """Read the harness of a commit; raises BadRequest for one that is none."""
@@ -283,7 +296,7 @@ class BundledDriver:
         folders = tuple(dict.fromkeys(probe.cwd for probe in self.campaign.regression))
         return GuardRules(protected=self.campaign.protected, folders=folders, widened=wider)
 
-    def record(self, context: PhaseContext, task: Task, verdict: Verdict) -> None:
+    def record(self, context: PhaseContext, task: Task, verdict: Verdict, wanted: Callable[[], bool]) -> None:
         """Keep how a runtime did with a task."""
         runtime_id, store = context.harness.runtime_id, self.premises.store
         store.record_outcome(
@@ -292,7 +305,8 @@ class BundledDriver:
                 task_id=f"{task.id}@{self.campaign.digest_of(task)}",
                 run_id=context.run_id,
                 accepted=verdict.passed,
-            )
+            ),
+            wanted,
         )
         if not verdict.passed and store.has_regressed(runtime_id, self.campaign.regressions_max):
             failing = ", ".join(store.standing(runtime_id).regressed)

@@ -6,7 +6,7 @@ from pathlib import Path
 from workloop.domain.clock import Instant
 from workloop.domain.errors import WorkloopError
 from workloop.runner.gitfacts import HEADS, commit_of
-from workloop.runner.registry import Workspace
+from workloop.runner.registry import Workspace, leftovers
 from workloop.runner.removal import remove
 from workloop.runner.repository import Repository
 from workloop.runner.salvage import salvage
@@ -50,3 +50,21 @@ def put_away(tree: WorkTree) -> str:
     except (WorkloopError, OSError) as failed:
         return f"{tree.path} stays: {failed}"
     return f"what was not committed is at {saved.ref}" if saved.sha is not None else ""
+
+
+def put_away_left(repository: Repository) -> tuple[str, ...]:
+    """Put the trees of runs away whose process is gone, as those runs would have; returns the names of those trees.
+
+    A tree that was never made to the end holds nothing, and what cannot be put away stays for a person to look at.
+    """
+    names: list[str] = []
+    for left in leftovers(repository.state_dir):
+        workspace = left.workspace
+        if left.maker_runs or left.made_here or workspace.repo != repository.path:
+            continue
+        if workspace.ready and left.present:
+            put_away(WorkTree(repository=repository, workspace=workspace, base=workspace.start_sha))
+        else:
+            remove(repository, workspace)
+        names.append(workspace.item_id)
+    return tuple(names)
