@@ -45,7 +45,9 @@ ECHO = {
     "timeout_seconds": 5,
     "parameters": {"type": "object", "additionalProperties": False, "properties": {}},
 }
+READY = "open('ready', 'w').close()\n"
 WAIT_SECONDS = 60.0
+SIGHTINGS = 8  # the time is asked for up to three times before the server is listened to again
 
 
 def milliseconds() -> int:
@@ -73,6 +75,19 @@ def bundle(program: str, tools: tuple[str, ...]) -> bytes:
         archive.writestr("manifest.json", json.dumps(manifest))
         archive.writestr("main.py", program)
     return out.getvalue()
+
+
+class ReadyClock:
+    """Real time until a server has left `ready` in its scratch folder and was listened to since; then time is up."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.sightings = 0
+
+    def __call__(self) -> int:
+        """Return the time in milliseconds."""
+        self.sightings += any(True for _ in self.folder.rglob("scratch-*/ready"))
+        return milliseconds() + (round(WAIT_SECONDS * 1000) + 1 if self.sightings > SIGHTINGS else 0)
 
 
 @dataclass(slots=True)

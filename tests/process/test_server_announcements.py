@@ -4,7 +4,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from server_stage import TALK, ServerStage
+from server_stage import READY, TALK, ReadyClock, ServerStage
 from walls import NEEDS_WALLS
 
 from workloop.domain.errors import BadRequest, Conflict, Fault, Refusal
@@ -100,13 +100,12 @@ def test_a_server_that_does_not_answer_as_one_is_refused(stage: ServerStage, pro
 
 
 def test_a_server_that_hangs_is_ended_at_its_time_with_all_that_it_started(stage: ServerStage) -> None:
-    stage.limits = ServerLimits(seconds=3.0)
+    stage.monotonic = ReadyClock(stage.folder)
     detached = "subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
     deaf = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-    found = refusal(
-        stage, stage.commit(TALK + deaf + detached + "begin()\nprint('busy', file=sys.stderr)\nasked()\nasked()\n")
-    )
-    assert "took more than 3 seconds: busy" in found.message
+    busy = "begin()\nprint('busy', file=sys.stderr, flush=True)\n" + READY + "asked()\nasked()\n"
+    found = refusal(stage, stage.commit(TALK + deaf + detached + busy))
+    assert "took more than 60 seconds: busy" in found.message
 
 
 @pytest.mark.parametrize(
@@ -213,11 +212,12 @@ def test_a_program_that_is_not_there_is_told(stage: ServerStage) -> None:
 
 def test_without_walls_a_server_that_goes_silent_is_ended_too(stage: ServerStage) -> None:
     """At the operator's word; there the end of the output is seen at once."""
+    left = "subprocess.Popen(['sleep', '600'], start_new_session=True)\n" + READY + "os._exit(3)"
     for program, problem in (
         ("os.close(1); os.close(2); time.sleep(600)", "closed its output before it said its tools"),
         ("os._exit(3)", "ended with 3 before it said its tools"),
-        ("subprocess.Popen(['sleep', '600'], start_new_session=True); os._exit(3)", "took more than 3 seconds"),
+        (left, "took more than 60 seconds"),
     ):
-        stage.limits = ServerLimits(seconds=3.0)
+        stage.monotonic = ReadyClock(stage.folder)
         found = refusal(stage, stage.commit(TALK + program + "\n"), bare=True)
         assert problem in found.message
