@@ -19,6 +19,7 @@ class Files:
 
     def __init__(self, path: Path, folder: int, descriptor: int, head: int) -> None:
         self.path = path
+        self.name = path.name
         self.folder = folder
         self.descriptor = descriptor
         self.head = head
@@ -66,7 +67,7 @@ class Files:
     def require_untouched(self) -> None:
         """Raise LedgerFault unless the ledger is still where it was, and as long as this process made it."""
         try:
-            there = os.stat(self.path.name, dir_fd=self.folder, follow_symlinks=False)
+            there = os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
         except OSError as error:
             raise LedgerFault("LEDGER_TOUCHED", f"{self.path}: it is no longer there") from error
         if (there.st_dev, there.st_ino) != self.which or there.st_size != self.size:

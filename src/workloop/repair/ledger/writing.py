@@ -89,8 +89,9 @@ class Ledger:
         self.files.require_untouched()
         try:
             take(self.books, record, mono_ms)
+            head = self.pen.head(number + 1, digest)
             self.files.add(line)
-            self.files.anchor(self.pen.head(number + 1, digest))
+            self.files.anchor(head)
         except MisplacedError as error:
             self.ended = ""
             raise LedgerFault("LEDGER_CONTRADICTED", f"{self.path}: {type(record).__name__}: {error}") from error
