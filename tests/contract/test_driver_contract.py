@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from workloop.repair.ledger.records import VerdictKind
+from workloop.repair.observations.finding import EvidenceRef
 from workloop.repair.port import (
     CALLBACKS,
     Confirmation,
@@ -61,6 +62,12 @@ def named(context: PhaseContext, *_: object) -> object:
     )
 
 
+def pointing(*_: object) -> object:
+    """Find something, and point at no evidence of the phase."""
+    elsewhere = EvidenceRef(session_id="s1", places=(1,), digest="e" * 64, stream="e" * 64)
+    return worked(candidate=None, observations=(replace(finding(), evidence=(elsewhere,)),))
+
+
 def verdict(kind: VerdictKind, *, passed: bool = True, commit: str = REPAIRED, proof: tuple[Any, ...] = ()) -> Verdict:
     """Return a verdict on the case's repair."""
     return Verdict(kind=kind, commit=commit, passed=passed, runs=proof)
@@ -73,6 +80,7 @@ BROKEN: list[tuple[str, dict[str, list[Any]]]] = [
     ("check_worker_paths_are_absolute", {"worker_paths": [(Path("/"),)]}),
     ("check_a_task_is_worked_on", {"run_task": [worked(candidate="abc123")]}),
     ("check_a_task_is_worked_on", {"run_task": [named]}),
+    ("check_a_task_is_worked_on", {"run_task": [pointing]}),
     ("check_a_task_is_worked_on", {"run_task": [None]}),
     ("check_a_repair_goes_on_from_the_harness", {"run_repair": [worked(candidate=commit_of(1))]}),
     ("check_a_bill_is_the_same_whoever_asks", {"settle": [settled(1)]}),

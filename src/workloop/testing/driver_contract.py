@@ -26,7 +26,7 @@ from workloop.repair.port import (
     WorkerResult,
 )
 from workloop.repair.supervisor import proof
-from workloop.repair.supervisor.evidence import check_declared, sweep
+from workloop.repair.supervisor.evidence import check_declared, check_pointed, sweep
 from workloop.testing.harness_case import ContractBroken, require
 
 __all__ = ["DRIVER_CONTRACT", "ContractBroken", "DriverCase", "check_driver"]
@@ -98,9 +98,11 @@ class DriverCase:
 Check = Callable[[DriverCase, RepairDriver], Awaitable[None]]
 
 
-def evidence_holds(context: PhaseContext, files: tuple[EvidenceFile, ...]) -> None:
-    """Require that named evidence is there and is what was said."""
-    check_declared(sweep(context.evidence_dir), files)
+def evidence_holds(context: PhaseContext, files: tuple[EvidenceFile, ...], found: tuple[Observation, ...] = ()) -> None:
+    """Require that named evidence is there and is what was said, and that observations point at lines of it."""
+    swept = sweep(context.evidence_dir)
+    check_declared(swept, files)
+    check_pointed(context.evidence_dir.parent, {context.evidence_dir.name: swept}, found)
 
 
 async def check_every_callback_is_there(case: DriverCase, driver: RepairDriver) -> None:
@@ -124,7 +126,7 @@ async def worker_left(case: DriverCase, driver: RepairDriver, kind: PhaseKind) -
     task = kind is PhaseKind.TASK
     call = driver.run_task(context, case.task) if task else driver.run_repair(context, case.observation)
     result = checking.worker_result(await case.bounded(call))
-    evidence_holds(context, result.evidence)
+    evidence_holds(context, result.evidence, result.observations)
     return context, result
 
 
