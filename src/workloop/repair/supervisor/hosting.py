@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from enum import StrEnum
 from queue import Empty, SimpleQueue
+from traceback import TracebackException
 from typing import Final, cast
 
 from workloop.domain.session import head
@@ -59,12 +60,9 @@ class CallbackExit(RuntimeError):
 
 
 def told(error: BaseException) -> str:
-    """Write an exception within bounds; one of a driver's own may not even say what it is."""
-    name = type(error).__name__
-    try:
-        return head(f"{name}: {error}", ERROR_CHARACTERS_MAX)
-    except Exception as again:
-        return f"{name} that cannot be told: {type(again).__name__}"
+    """Write an exception within bounds; one of a driver's own that cannot even be told is told as that."""
+    said = TracebackException(type(error), error, None, limit=0, lookup_lines=False)
+    return head(f"{type(error).__name__}: {said}", ERROR_CHARACTERS_MAX)
 
 
 class HostAbort:
