@@ -4,7 +4,8 @@ import errno
 import fcntl
 import os
 import tempfile
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,13 @@ from workloop.runner.git import printable
 TREE = "tree"
 MANIFEST = "manifest.json"
 MARK = ".lock"
+LOOK_SECONDS = 0.02
 MANIFEST_BYTES_MAX = 64 * 1024 * 1024
+
+
+def always() -> bool:
+    """Say that something goes on being wanted."""
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,10 +132,10 @@ class RuntimeStore:
         """Return what is and was in force."""
         return read_activations(self.root / "active.json")
 
-    def activate(self, runtime_id: str, commit: str) -> Activations:
-        """Put a runtime into force for the workers that start from now on."""
+    def activate(self, runtime_id: str, commit: str, wanted: Callable[[], bool] = always) -> Activations:
+        """Put a runtime into force for the workers that start from now on; raises Conflict once it is not wanted."""
         self.for_worker(runtime_id, commit)
-        with self.lock():
+        with self.lock(wanted):
             record = self.activations()
             if record.current == runtime_id:
                 return record
@@ -146,10 +153,10 @@ class RuntimeStore:
             write_activations(self.root / "active.json", record)
         return record
 
-    def record_outcome(self, outcome: Outcome) -> None:
-        """Keep what became of a task under a runtime of this store."""
+    def record_outcome(self, outcome: Outcome, wanted: Callable[[], bool] = always) -> None:
+        """Keep what became of a task under a runtime of this store; raises Conflict once it is not wanted."""
         self.get(outcome.runtime_id)
-        with self.lock():
+        with self.lock(wanted):
             append_outcome(self.root / "outcomes.jsonl", outcome)
 
     def standing(self, runtime_id: str) -> Standing:
@@ -163,11 +170,14 @@ class RuntimeStore:
         return has_regressed(read_outcomes(self.root / "outcomes.jsonl"), runtime_id, limit)
 
     @contextmanager
-    def lock(self) -> Generator[None]:
-        """Hold the store's records; others wait."""
+    def lock(self, wanted: Callable[[], bool] = always) -> Generator[None]:
+        """Hold the store's records; others wait, each for as long as it wants them."""
         handle = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            while wanted() and not is_taken(handle):
+                time.sleep(LOOK_SECONDS)
+            if not wanted():
+                raise Conflict("RUNTIME_NOT_WANTED", "who wanted to change what is in force no longer does")
             yield
         finally:
             os.close(handle)
@@ -186,6 +196,15 @@ class RuntimeStore:
                 remove_tree(fresh)
             mark.unlink(missing_ok=True)
             os.close(handle)
+
+
+def is_taken(handle: int) -> bool:
+    """Take a lock if nobody else holds it, and say whether that was so."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def marked(incoming: Path) -> tuple[Path, int]:
