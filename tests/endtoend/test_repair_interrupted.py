@@ -4,6 +4,7 @@ import json
 import signal
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from repair_campaign import BOUND_SECONDS, CALL_MICROS, SHELL_REPAIR, CampaignMo
 
 from workloop.testing.model.conversation import Conversation
 from workloop.testing.model.moves import Cut, Hang, Move
+from workloop.wiring.runtimes import runtime_store
 
 pytestmark = [pytest.mark.real_agent, pytest.mark.timeout(400)]
 CHECKS = ("confirmation", "regression", "reproducer", "activation", "acceptance")
@@ -94,9 +96,12 @@ def left_of(campaign: RepairCampaign) -> list[str]:
 @pytest.mark.parametrize("kind", CHECKS)
 def test_sigterm_in_a_check_of_a_repair_ends_its_processes_and_closes_the_ledger(tmp_path: Path, kind: str) -> None:
     campaign = campaign_in(tmp_path)
-    with campaign.model.server:
+    store = runtime_store(campaign.environment)
+    held = store.lock() if kind == "activation" else nullcontext()
+    with campaign.model.server, held:
         told = ended_by(campaign, began(campaign, kind), signal.SIGTERM)
     require_closed(campaign, told, kind)
+    assert (store.activations().current is None) is (kind != "acceptance")
 
 
 def test_sigterm_while_real_mini_swe_agent_works_ends_also_what_it_set_loose(tmp_path: Path) -> None:
