@@ -44,6 +44,22 @@ def terminated(*_: object) -> None:
     told("terminated")
 
 
+def tell(word: str, rest: str) -> None:
+    """Leave events, the brief, the environment or a great deal of noise."""
+    match word:
+        case "do":
+            lines = [f"{json.dumps(event)}\n" for event in json.loads(rest)]
+            Path(os.environ["WORKLOOP_EVENTS"]).write_text("".join(lines))
+        case "repeat":
+            Path("brief.copy").write_bytes(Path(os.environ["WORKLOOP_BRIEF"]).read_bytes())
+        case "show":
+            told("\n".join(f"{name}={value}" for name, value in os.environ.items()))
+        case _:
+            for _ in range(int(rest)):
+                sys.stdout.write(NOISE)
+                sys.stderr.write(NOISE)
+
+
 def main() -> int:
     """Do what the brief says."""
     word, _, rest = Path(os.environ["WORKLOOP_BRIEF"]).read_text().strip().partition(" ")
@@ -65,17 +81,9 @@ def main() -> int:
             ask()
             while True:
                 signal.pause()
-        case "repeat":
-            Path("brief.copy").write_bytes(Path(os.environ["WORKLOOP_BRIEF"]).read_bytes())
+        case "do" | "repeat" | "show" | "flood":
             ask()
-        case "show":
-            told("\n".join(f"{name}={value}" for name, value in os.environ.items()))
-            ask()
-        case "flood":
-            ask()
-            for _ in range(int(rest)):
-                sys.stdout.write(NOISE)
-                sys.stderr.write(NOISE)
+            tell(word, rest)
         case "read":
             told((Path(os.environ["WORKLOOP_RUNTIME"]) / rest).read_text())
             ask()
