@@ -1,8 +1,10 @@
-"""What a first and a second signal do to a session in full swing: asked to end at once, then killed where it stands."""
+"""What a signal does to a session in full swing: the first asks it to end, a second kills it, and so does kill -9."""
 
 import gzip
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -16,6 +18,7 @@ from walls import NEEDS_WALLS
 
 from repair_stage import QUICK, Seen, stopped
 from workloop.repair.ledger.records import StopReason
+from workloop.repair.ledger.verifying import verify
 from workloop.repair.port import PhaseContext
 from workloop.runner.archive import STREAM_NAME
 from workloop.runner.process import StopLadder
@@ -80,3 +83,20 @@ def test_a_second_signal_kills_a_session_that_is_taking_its_time(place: Place) -
     assert "could not be ended" not in seen.ended.detail
     assert left_of(mark) == []
     settled_or_unknown(seen)
+
+
+def test_a_session_does_not_outlive_a_supervisor_that_is_killed_in_the_middle_of_it(tmp_path: Path) -> None:
+    """Not even what it had set loose; and the ledger names the phase that was open."""
+    mark = f"grandchild-{uuid4()}"
+    child = Path(__file__).with_name("bench_session_child.py")
+    paths = os.pathsep.join([str(child.parent), str(child.parents[1])])
+    environment = {**os.environ, "PYTHONPATH": paths, "TMPDIR": str(tmp_path)}
+    done = subprocess.run((sys.executable, str(child), str(tmp_path), mark), check=False, env=environment, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    _, alive = psutil.wait_procs(left_of(mark), timeout=10)
+    assert alive == []
+    found = verify(tmp_path / "bench" / "run.jsonl")
+    assert found.first_bad is None
+    assert [start.phase for start in found.open_phases] == ["p1"]
+    assert found.standing is not None
+    assert found.standing.unknown_charges == 1
