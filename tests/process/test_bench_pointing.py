@@ -10,6 +10,7 @@ import pytest
 from repair_stage import Stage, stopped
 from workloop.repair.ledger.records import StopReason
 from workloop.repair.observations.finding import EvidenceRef, ObservationSource
+from workloop.repair.observations.reading import read_events
 from workloop.repair.port import PhaseContext, WorkerResult
 from workloop.testing.scripted_driver import commit_of, finding, worked
 
@@ -56,6 +57,28 @@ def test_evidence_of_an_earlier_phase_of_the_run_counts_as_well(stage: Stage) ->
     seen = stage.see({"run_task": [pointing(at(1))], "run_repair": [pointing(at(2), leaves=False)]})
     stopped(seen, StopReason.QUEUE_COMPLETE)
     assert len(seen.of("observation")) == 2
+
+
+FOREIGN = """{"v": 1, "seq": 1, "session": "s1", "at_us": 0, "type": "tool_call", "call": "c", "tool": "edit"}
+{"v": 1, "seq": 2, "session": "s1", "at_us": 9, "type": "tool_result", "call": "c", "class": "tool_fault"}
+"""
+
+
+def test_events_that_a_driver_s_own_converter_wrote_count_however_they_are_spelled(stage: Stage) -> None:
+    """Their digests are those of the lines as Workloop would write them."""
+
+    def work(context: PhaseContext, *_: object) -> WorkerResult:
+        """Leave the events, and what they say."""
+        place = context.evidence_dir / "converted.jsonl"
+        place.write_text(FOREIGN)
+        found = read_events(place, "s1").observations()
+        assert found
+        assert found[0].evidence[0].stream != hashlib.sha256(FOREIGN.encode()).hexdigest()
+        return worked(candidate=commit_of(50), observations=found)
+
+    seen = stage.see({"run_task": [work]})
+    stopped(seen, StopReason.QUEUE_COMPLETE)
+    assert len(seen.of("activation")) == 1
 
 
 WRONG: dict[str, tuple[EvidenceRef, ...]] = {

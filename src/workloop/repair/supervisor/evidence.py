@@ -9,15 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from workloop.domain.session import head
 from workloop.repair.checking import PATH_CHARACTERS_MAX, ContractBrokenError
 from workloop.repair.observations.finding import EvidenceRef, Observation
-from workloop.repair.observations.reading import FILE_BYTES_MAX, bounded_bytes
+from workloop.repair.observations.from_events import evidence_holds
+from workloop.repair.observations.reading import FILE_BYTES_MAX, bounded_bytes, read_events
 from workloop.repair.observations.taking import Malformed
 from workloop.repair.port import EvidenceFile
 
 FILES_MAX: Final = 1_000
 BYTES_MAX: Final = 4 * 1024**3
 CHUNK: Final = 1024 * 1024
+EVENTS_SUFFIX: Final = ".jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,19 +78,16 @@ def check_pointed(folder: Path, kept: Mapping[str, Sweep], found: Iterable[Obser
     held = {file.digest: folder / phase / name for phase, swept in kept.items() for name, file in swept.files.items()}
     for observation in found:
         for reference in observation.evidence:
-            place = held.get(reference.stream)
-            if place is None:
-                raise _pointless(observation, f"{reference.stream}, which is no evidence of this run")
-            if not _stands(place, reference):
-                raise _pointless(observation, f"lines of {place.name} that are not as it says")
+            if not (_is_of_bytes(held.get(reference.stream), reference) or _is_of_events(held.values(), reference)):
+                where = f"{head(reference.session_id, PATH_CHARACTERS_MAX)!r}, {reference.stream}"
+                problem = f"the observation of {observation.subject!r} points at lines that no evidence of this run has"
+                raise ContractBrokenError(f"{problem}: {where}")
 
 
-def _pointless(observation: Observation, what: str) -> ContractBrokenError:
-    return ContractBrokenError(f"the observation of {observation.subject!r} points at {what}")
-
-
-def _stands(place: Path, reference: EvidenceRef) -> bool:
-    """Tell whether the lines that a reference names are those that it was taken from."""
+def _is_of_bytes(place: Path | None, reference: EvidenceRef) -> bool:
+    """Tell whether the lines of a file that a reference names are those that it was taken from."""
+    if place is None:
+        return False
     try:
         lines = io.BytesIO(bounded_bytes(place, FILE_BYTES_MAX)).readlines()
     except (OSError, Malformed):
@@ -95,6 +95,13 @@ def _stands(place: Path, reference: EvidenceRef) -> bool:
     if reference.places[-1] > len(lines):
         return False
     return hashlib.sha256(b"".join(lines[number - 1] for number in reference.places)).hexdigest() == reference.digest
+
+
+def _is_of_events(places: Iterable[Path], reference: EvidenceRef) -> bool:
+    """Tell whether a reference was taken from the events in a file that somebody else has written in another way."""
+    files = (place for place in places if place.suffix == EVENTS_SUFFIX)
+    readings = (read_events(place, reference.session_id) for place in files)
+    return any(reading.usable and evidence_holds(reference, reading.events) for reading in readings)
 
 
 def _found(folder: Path) -> Iterator[tuple[str, os.stat_result, int | None]]:
