@@ -64,21 +64,39 @@ FOREIGN = """{"v": 1, "seq": 1, "session": "s1", "at_us": 0, "type": "tool_call"
 """
 
 
-def test_events_that_a_driver_s_own_converter_wrote_count_however_they_are_spelled(stage: Stage) -> None:
+def as_it_is(reference: EvidenceRef) -> EvidenceRef:
+    """Return what was found."""
+    return reference
+
+
+def of_another_session(reference: EvidenceRef) -> EvidenceRef:
+    """Return what was found, of a session that has not been."""
+    return replace(reference, session_id="s2")
+
+
+def of_other_lines(reference: EvidenceRef) -> EvidenceRef:
+    """Return what was found, with another place."""
+    return replace(reference, places=(1,))
+
+
+@pytest.mark.parametrize("changed", [as_it_is, of_another_session, of_other_lines])
+def test_events_that_a_driver_s_own_converter_wrote_count_however_they_are_spelled(
+    stage: Stage, changed: Callable[[EvidenceRef], EvidenceRef]
+) -> None:
     """Their digests are those of the lines as Workloop would write them."""
 
     def work(context: PhaseContext, *_: object) -> WorkerResult:
         """Leave the events, and what they say."""
         place = context.evidence_dir / "converted.jsonl"
         place.write_text(FOREIGN)
-        found = read_events(place, "s1").observations()
-        assert found
-        assert found[0].evidence[0].stream != hashlib.sha256(FOREIGN.encode()).hexdigest()
-        return worked(candidate=commit_of(50), observations=found)
+        (found,) = read_events(place, "s1").observations() or ()
+        (reference,) = found.evidence
+        assert reference.stream != hashlib.sha256(FOREIGN.encode()).hexdigest()
+        return worked(candidate=commit_of(50), observations=(replace(found, evidence=(changed(reference),)),))
 
     seen = stage.see({"run_task": [work]})
-    stopped(seen, StopReason.QUEUE_COMPLETE)
-    assert len(seen.of("activation")) == 1
+    stopped(seen, StopReason.QUEUE_COMPLETE if changed is as_it_is else StopReason.DRIVER_ERROR)
+    assert len(seen.of("activation")) == (changed is as_it_is)
 
 
 WRONG: dict[str, tuple[EvidenceRef, ...]] = {
