@@ -124,11 +124,12 @@ def test_nothing_to_check_is_nothing_verified(stage: Stage) -> None:
 def test_a_refused_candidate_is_not_run_by_either_check(stage: Stage) -> None:
     stage.mended()
     candidate = stage.harness.commit({"tests/old.sh": "exit 1\n"})
-    for said in (stage.regression(candidate), stage.reproducer(candidate)):
+    checks = ((stage.regression(candidate), regression_problem), (stage.reproducer(candidate), reproducer_problem))
+    for said, problem_of in checks:
         assert not said.passed
         assert said.runs == ()
         assert said.why.startswith("protected-path: ")
-        assert said.refusal is RepairRefusal.PROTECTED_PATH
+        assert problem_of(verdict(said, said.kind, candidate, stage.base), stage.base) is RepairRefusal.PROTECTED_PATH
 
 
 def test_the_operator_s_files_take_the_place_of_a_candidate_s_in_any_shape(stage: Stage) -> None:
