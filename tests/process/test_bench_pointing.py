@@ -89,10 +89,11 @@ def test_events_that_a_driver_s_own_converter_wrote_count_however_they_are_spell
         """Leave the events, and what they say."""
         place = context.evidence_dir / "converted.jsonl"
         place.write_text(FOREIGN)
-        (found,) = read_events(place, "s1").observations() or ()
-        (reference,) = found.evidence
+        found = read_events(place, "s1").observations()
+        assert found
+        (reference,) = found[0].evidence
         assert reference.stream != hashlib.sha256(FOREIGN.encode()).hexdigest()
-        return worked(candidate=commit_of(50), observations=(replace(found, evidence=(changed(reference),)),))
+        return worked(candidate=commit_of(50), observations=(replace(found[0], evidence=(changed(reference),)),))
 
     seen = stage.see({"run_task": [work]})
     stopped(seen, StopReason.QUEUE_COMPLETE if changed is as_it_is else StopReason.DRIVER_ERROR)
