@@ -5,7 +5,7 @@ record made durable, the evidence folder, handing the call over, what the witnes
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,7 +86,7 @@ def campaign(folder: Path, tasks: int) -> BenchConfig:
 
 
 @contextmanager
-def means_in(folder: Path) -> Iterator[Means]:
+def means_in(folder: Path) -> Generator[Means]:
     """Lend what sessions are made with, as every run has it, though no session is run here."""
     loop = folder / "loop"
     loop.mkdir(mode=0o700)
