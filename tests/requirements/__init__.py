@@ -1,4 +1,4 @@
-"""Reported failures of systems like this one, by id, with the tests that hold each or the reason why none does."""
+"""Reported failures of systems like this one and the bench's own rules, by id, with the tests that hold each or why none does."""
 
 from requirements.bench import BENCH
 from requirements.claims import CLAIMS
@@ -6,6 +6,8 @@ from requirements.done import DONE
 from requirements.handing_on import HANDING_ON
 from requirements.limits import LIMITS
 from requirements.loops import LOOPS
+from requirements.repair_inputs import REPAIR_INPUTS
+from requirements.repair_rules import REPAIR_RULES
 from requirements.row import Requirement
 from requirements.schedule import SCHEDULE
 from requirements.secrets import SECRETS
@@ -29,4 +31,6 @@ REQUIREMENTS = (
     *SPENDING,
     *TREES,
     *BENCH,
+    *REPAIR_RULES,
+    *REPAIR_INPUTS,
 )
