@@ -1,4 +1,4 @@
-"""Reported failures of systems like this one and the bench's own rules, by id, with the tests that hold each or why none does."""
+"""Reported failures of systems like this one, and the repair bench's rules: each with its tests or with the reason."""
 
 from requirements.bench import BENCH
 from requirements.claims import CLAIMS
