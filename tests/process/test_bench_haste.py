@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import psutil
@@ -90,8 +91,10 @@ def test_a_session_does_not_outlive_a_supervisor_that_is_killed_in_the_middle_of
     mark = f"grandchild-{uuid4()}"
     child = Path(__file__).with_name("bench_session_child.py")
     paths = os.pathsep.join([str(child.parent), str(child.parents[1])])
-    environment = {**os.environ, "PYTHONPATH": paths, "TMPDIR": str(tmp_path)}
-    done = subprocess.run((sys.executable, str(child), str(tmp_path), mark), check=False, env=environment, timeout=60)
+    with TemporaryDirectory() as short:  # what the killed one leaves there is put away, and a socket's path is short
+        environment = {**os.environ, "PYTHONPATH": paths, "TMPDIR": short}
+        words = (sys.executable, str(child), str(tmp_path), mark)
+        done = subprocess.run(words, check=False, env=environment, timeout=60)
     assert done.returncode == -signal.SIGKILL
     _, alive = psutil.wait_procs(left_of(mark), timeout=10)
     assert alive == []
