@@ -103,7 +103,7 @@ def test_a_worker_that_floods_is_kept_within_bounds_and_costs_what_it_asked(plac
 
 
 ODD_PROMPTS = {
-    "shell": "repeat $(touch /tmp/owned) `id` ; rm -rf ~ && echo 'it''s' \"done\" | sh",
+    "shell": "repeat $(touch owned) `id` ; rm -rf ~ && echo 'it''s' \"done\" | sh",
     "controls": "repeat \x1b[2J\x1b]0;title\x07\r\n\ttab {brief} %s {0}",
     "words": "repeat ünïcödé 日本 \U0001f9f0 \u202e back",
     "long": "repeat " + "p" * (PROMPT_CHARACTERS_MAX - 7),
