@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from mini_swe import BROKEN_SHELL, BROKEN_SKILL, WRONG_ENCODING, need_mini_swe
-from mini_swe_model import Mender
+from mini_swe_model import HAND_IN, Mender, shell
 from mini_swe_stage import BRANCH, CALL_MICROS, MiniSwe
 
 from repair_stage import stopped
@@ -13,7 +13,7 @@ from workloop.domain.session import SessionClass, ToolResult, Usage
 from workloop.repair.ledger.records import StopReason
 from workloop.repair.observations import ObservationKind, read_events
 from workloop.testing.model.conversation import Conversation
-from workloop.testing.model.moves import Move
+from workloop.testing.model.moves import Call, Move, Say
 from workloop.testing.model_server import ModelServer
 
 pytestmark = pytest.mark.real_agent
@@ -68,3 +68,23 @@ def test_defects_of_a_tool_and_of_a_skill_show_in_what_the_trajectory_of_real_mi
     reading = read_events(bench.evidence[0] / "session-1-events.jsonl", report.session_id)
     found = Counter((each.kind, each.subject) for each in reading.observations() or ())
     assert found == {(ObservationKind.TOOL_ERROR, "bash"): 1, (ObservationKind.MISSING_TOOL, "run_tests"): 1}
+
+
+def test_what_the_model_of_real_mini_swe_agent_does_wrong_is_told_and_is_no_finding_about_the_harness(
+    tmp_path: Path,
+) -> None:
+    need_mini_swe()
+    mistakes: list[Move] = [Call("bash", {"cmd": "ls"}), Say("I only talk."), shell("exit 7"), shell(HAND_IN)]
+
+    def casting(heard: Conversation) -> list[Move]:
+        misled = sum("Tool call error" in prompt for prompt in heard.prompts)
+        return [mistakes[misled + heard.step]] * (heard.step + 1)
+
+    bench = MiniSwe(folder=tmp_path, model=ModelServer(casting))
+    stopped(bench.see(), StopReason.QUEUE_COMPLETE_WITH_FAILURES)
+    (report,) = bench.reports
+    reading = read_events(bench.evidence[0] / "session-1-events.jsonl", report.session_id)
+    ends = [event.result for event in reading.events if isinstance(event, ToolResult)]
+    assert ends == ["model_argument", "command_nonzero", "ok"]
+    assert len([event for event in reading.events if isinstance(event, Usage)]) == len(mistakes)
+    assert reading.observations() == ()
