@@ -12,7 +12,7 @@ import pytest
 from test_bench_sessions import CALL, PATIENT, Place
 from walls import NEEDS_WALLS
 
-from repair_stage import LIMITS, Seen, stopped
+from repair_stage import LIMITS, QUICK, Seen, stopped
 from workloop.repair.config import PROMPT_CHARACTERS_MAX
 from workloop.repair.ledger.records import StopReason
 from workloop.repair.observations.reading import FILE_BYTES_MAX
@@ -124,3 +124,13 @@ def test_a_worker_sees_neither_the_operator_s_key_nor_a_way_past_the_meter(place
     assert b"ANTHROPIC_API_KEY=" in printed
     assert b"sk-of-the-operator" not in printed
     assert f":{place.model.port}".encode() not in printed
+
+
+def test_no_session_begins_once_its_phase_was_aborted(place: Moody) -> None:
+    """A driver that goes on to its next session, as if nothing had happened, is told that the phase is over."""
+    place.asked = lambda: os.kill(os.getpid(), signal.SIGTERM) if place.calls == 1 else None
+    seen = place.see("call 1", "call 1", patience=replace(QUICK, grace_ms=20_000))
+    stopped(seen, StopReason.SIGTERM)
+    assert len(place.model.requests) == 1
+    assert [str(kept["name"]) for kept in seen.of("evidence") if "session-2" in str(kept["name"])] == []
+    assert "PHASE_OVER" in str(seen.of("phase_end")[0]["detail"])

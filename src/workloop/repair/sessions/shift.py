@@ -96,6 +96,11 @@ class Shift:
         """Have every session end now; from any thread, and returns at once."""
         self.loop.call_soon_threadsafe(self._stop, why)
 
+    def abort(self, why: str) -> None:
+        """Have every session end now, and none begin; from any thread, and returns at once."""
+        self.over = True
+        self.stop(why)
+
     def hasten(self) -> None:
         """Have every session killed where it stands, and none begin; from any thread, and returns at once."""
         self.loop.call_soon_threadsafe(self._hasten)

@@ -164,7 +164,7 @@ class Desk:
         abort, folder = self.host.abort(), make_folder(self.evidence_dir / phase)
         shift = self.shift(order, folder, max(0, deadline - now), reserved)
         if shift is not None:
-            abort.tell(lambda: shift.stop("the phase was aborted"))
+            abort.tell(lambda: shift.abort("the phase was aborted"))
         context = PhaseContext(
             run_id=self.run_id,
             phase=phase,
