@@ -1,8 +1,10 @@
 """Sessions under the supervisor that go wrong at their provider, flood, or are given an odd prompt."""
 
+import asyncio
 import gzip
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -12,12 +14,16 @@ import pytest
 from test_bench_sessions import CALL, PATIENT, Place
 from walls import NEEDS_WALLS
 
-from repair_stage import LIMITS, QUICK, Seen, stopped
+from repair_stage import LIMITS, QUICK, Seen, Stage, records_of, stopped
+from workloop.domain.session import SessionClass
 from workloop.repair.config import PROMPT_CHARACTERS_MAX
 from workloop.repair.ledger.records import StopReason
+from workloop.repair.ledger.verifying import verify
 from workloop.repair.observations.reading import FILE_BYTES_MAX
+from workloop.repair.port import PhaseContext, WorkerResult, by_meter
 from workloop.testing.model.conversation import Conversation
 from workloop.testing.model.moves import Cut, Fail, Hang, Move, Say, Scenario
+from workloop.testing.scripted_driver import ScriptedDriver, commit_of, worked
 
 pytestmark = NEEDS_WALLS
 BUSY = Fail(status=529, kind="overloaded_error", message="Overloaded")
@@ -35,6 +41,14 @@ class Moody(Place):
         self.calls += 1
         self.asked()
         return [self.moves[min(self.calls, len(self.moves)) - 1]] * 9
+
+    def run(self, run_task: object) -> Seen:
+        """Run a campaign of one task whose worker does as it likes."""
+        limits = replace(LIMITS, max_task_attempts=1, max_spend_microusd=PATIENT)
+        stage = Stage(folder=self.bench, limits=limits, means=self.means)
+        script: dict[str, list[object]] = {"run_task": [run_task], "settle": [by_meter()]}
+        driver = ScriptedDriver(script=script, reachable=(self.work,))
+        return Seen(stage.run(driver), records_of(stage.ledger), verify(stage.ledger), driver)
 
 
 @pytest.fixture
@@ -134,3 +148,34 @@ def test_no_session_begins_once_its_phase_was_aborted(place: Moody) -> None:
     assert len(place.model.requests) == 1
     assert [str(kept["name"]) for kept in seen.of("evidence") if "session-2" in str(kept["name"])] == []
     assert "PHASE_OVER" in str(seen.of("phase_end")[0]["detail"])
+
+
+def test_a_session_that_its_driver_gave_up_takes_no_other_with_it(place: Moody) -> None:
+    """The first hangs at its model and is cancelled while the second waits for its answer, which it then gets."""
+    both, gone = threading.Event(), threading.Event()
+    place.moves = (Hang(), Say("ok"))
+
+    def asked() -> None:
+        """Let the second one wait until the first is given up."""
+        if place.calls == 2:
+            both.set()
+            gone.wait(30)
+
+    async def run_task(context: PhaseContext, task: object) -> WorkerResult:
+        given_up = asyncio.ensure_future(place.session(context, "call 1"))
+        while not place.calls:
+            await asyncio.wait((given_up,), timeout=0.02)
+        going_on = asyncio.ensure_future(place.session(context, "call 1"))
+        await asyncio.to_thread(both.wait, 30)
+        given_up.cancel()
+        await asyncio.wait((given_up,))
+        gone.set()
+        ended.append((await going_on).session_class)
+        return replace(worked(candidate=commit_of(1)), charge=by_meter())
+
+    ended: list[SessionClass] = []
+    place.asked = asked
+    seen = place.run(run_task)
+    assert ended == [SessionClass.CLEAN]
+    assert seen.of("phase_end")[0]["status"] == "completed"
+    assert seen.of("charge")[0]["state"] == "unknown", "the call that was given up may have cost something"

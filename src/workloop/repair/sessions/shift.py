@@ -67,12 +67,13 @@ class Shift:
         self.proven = True
 
     async def run(self, order: SessionOrder) -> SessionReport:
-        """Run one session to its proven end; whoever no longer waits for it has it ended."""
-        work = asyncio.run_coroutine_threadsafe(self._admit(order), self.loop)
+        """Run one session to its proven end; whoever no longer waits for it has it ended, and no other."""
+        stop = StopRequest()
+        work = asyncio.run_coroutine_threadsafe(self._admit(order, stop), self.loop)
         try:
             return await asyncio.shield(asyncio.wrap_future(work))
         except asyncio.CancelledError:
-            self.stop("the driver gave it up")
+            self.loop.call_soon_threadsafe(stop.request, "the driver gave it up")
             raise
 
     def meter(self, harness: str) -> MeterEndpoint | None:
@@ -143,13 +144,12 @@ class Shift:
         for name, _ in self.lent.values():
             await self.means.meter.close(name)
 
-    async def _admit(self, order: SessionOrder) -> SessionReport:
+    async def _admit(self, order: SessionOrder, stop: StopRequest) -> SessionReport:
         """Begin a session unless the phase is over; runs in the supervisor's loop, like all that follows."""
         if self.over:
             raise Conflict(
                 "PHASE_OVER", "the phase is over, so that no session begins", hint="return from the callback"
             )
-        stop = StopRequest()
         task = self.loop.create_task(self._work(order, stop))
         self.running[task] = stop
         task.add_done_callback(lambda ended: self.running.pop(ended, None))
