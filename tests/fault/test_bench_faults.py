@@ -2,10 +2,10 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -180,13 +180,16 @@ SIGNALS = {signal.SIGINT: StopReason.SIGINT, signal.SIGTERM: StopReason.SIGTERM}
 
 
 def signalled(*numbers: signal.Signals, then: object = until_aborted) -> Callable[..., object]:
-    """Return an entry that sends signals to this process, then waits as it is told."""
+    """Return an entry that sends signals to this process, each after the one before was taken, then waits as told."""
 
-    def send(context: PhaseContext, *more: object) -> object:
-        """Send them in order."""
-        for number in numbers:
+    async def send(context: PhaseContext, *more: object) -> object:
+        """Send them in order: the kernel may hand out two at once in any order."""
+        for place, number in enumerate(numbers):
+            if place:
+                await context.abort.wait()
             os.kill(os.getpid(), number)
-        return then(context, *more) if callable(then) else then
+        value: object = then(context, *more) if callable(then) else then
+        return await cast("Awaitable[object]", value) if isinstance(value, Awaitable) else value
 
     return send
 

@@ -12,6 +12,7 @@ from typing import Final
 from workloop import __version__
 from workloop.config import DriverConfig, NetworkWish, load_loop, make_private
 from workloop.config.place import state_home
+from workloop.domain.clock import Clock, Instant
 from workloop.domain.ids import first_id, id_text
 from workloop.repair.bundled.driver.campaign import read_campaign
 from workloop.repair.config import BenchConfig, read_bench_config
@@ -25,6 +26,7 @@ from workloop.wiring.repairing import worker_means
 from workloop.wiring.sandbox import building_of, loop_secrets
 
 NANOSECONDS_MS: Final = 1_000_000
+MILLISECOND_US: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,18 @@ class RepairOrder:
 def monotonic() -> int:
     """Return the machine's monotonic time in milliseconds."""
     return time.monotonic_ns() // NANOSECONDS_MS
+
+
+class Steady:
+    """The wall clock as it was at the beginning, moved on by the monotonic one, which nobody can set."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.began = clock.now()
+        self.before_ms = monotonic()
+
+    def now(self) -> Instant:
+        """Return the present instant."""
+        return Instant(self.began + (monotonic() - self.before_ms) * MILLISECOND_US)
 
 
 def repair(order: RepairOrder) -> Ended:
@@ -62,7 +76,7 @@ def repair(order: RepairOrder) -> Ended:
             run_id=id_text(first_id(clock.now(), SystemIds())),
             version=__version__,
             signer=KeyFile(order.key) if order.key is not None else None,
-            means=stack.enter_context(worker_means(settings, folder, environment, clock, hidden)),
+            means=stack.enter_context(worker_means(settings, folder, environment, Steady(clock), hidden)),
             told=told_of(order, settings, environment),
         )
         return run_bench(campaign, file, around)

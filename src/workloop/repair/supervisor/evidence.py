@@ -75,6 +75,9 @@ def check_pointed(folder: Path, kept: Mapping[str, Sweep], found: Iterable[Obser
 
     `folder` holds the evidence of every phase that `kept` names, as it was when the phase ended.
     """
+    found = tuple(found)
+    if not found:
+        return
     held = {file.digest: folder / phase / name for phase, swept in kept.items() for name, file in swept.files.items()}
     for observation in found:
         for reference in observation.evidence:

@@ -43,6 +43,8 @@ from workloop.runner.gitfacts import commit_identity
 from workloop.runner.repository import open_repository
 
 SESSIONS = "sessions"
+LIMIT_MS = 300_000
+BLIP_MS = 5_000
 TRANSIENT = frozenset({SessionClass.LIMITED, SessionClass.TRANSIENT})
 
 
@@ -244,13 +246,15 @@ class BundledDriver:
             candidate=tree.candidate,
             charge=by_meter(),
             transient=transient,
-            wait_ms=self.wait_ms(report.reset_at) if transient else 0,
+            wait_ms=self.wait_ms(report.session_class, report.reset_at) if transient else 0,
             summary="; ".join(part for part in (f"{report.session_class}", report.detail, left) if part),
         )
 
-    def wait_ms(self, reset_at: Instant | None) -> int:
-        """Return how long a usage limit still lasts."""
-        return 0 if reset_at is None else max(0, (reset_at - self.premises.clock.now()) // 1_000)
+    def wait_ms(self, session_class: SessionClass, reset_at: Instant | None) -> int:
+        """Return how long a usage limit still lasts, or how long to leave a provider alone that does not say."""
+        if session_class is SessionClass.TRANSIENT:
+            return BLIP_MS
+        return LIMIT_MS if reset_at is None else max(0, (reset_at - self.premises.clock.now()) // 1_000)
 
     def ground(self, context: PhaseContext) -> Ground:
         """Return where a candidate of the harness is judged."""
