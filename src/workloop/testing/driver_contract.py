@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
+from workloop.domain.clock import Instant
 from workloop.repair import checking
 from workloop.repair.checking import ContractBrokenError
 from workloop.repair.ledger.records import ChargeState, PhaseKind, VerdictKind
@@ -25,6 +26,8 @@ from workloop.repair.port import (
     Verdict,
     WorkerResult,
 )
+from workloop.repair.sessions.keeper import Keeper
+from workloop.repair.sessions.shift import Bounds, Shift
 from workloop.repair.supervisor import proof
 from workloop.repair.supervisor.evidence import check_declared, check_pointed, sweep
 from workloop.testing.harness_case import ContractBroken, require
@@ -58,7 +61,8 @@ class DriverCase:
     """How a driver is made, and one thing of each kind that it knows: a task, a harness, a defect and its repair.
 
     `repaired` is a full commit that goes on from the harness's and mends the observation without harm. `folder` is
-    fresh and the operator's own; `bound_ms` is how long any callback may take, an aborted one among them.
+    fresh and the operator's own; `bound_ms` is how long any callback may take, an aborted one among them. A driver that
+    has sessions run for it needs a `keeper` of them.
     """
 
     make: Callable[[], RepairDriver]
@@ -69,15 +73,17 @@ class DriverCase:
     folder: Path
     bound_ms: int = 60_000
     allowance_microusd: int = 1_000_000
+    keeper: Keeper | None = None
 
     def context(self, kind: PhaseKind, *, phase: str = "p1", aborted: bool = False) -> PhaseContext:
-        """Return the context of a phase, with an evidence folder of its own."""
-        folder = self.folder / f"{phase}-{kind}"
+        """Return the context of a phase, with a name and an evidence folder of its own."""
+        name = f"{phase}-{kind}"
+        folder = self.folder / name
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         worker = kind in (PhaseKind.TASK, PhaseKind.REPAIR)
         return PhaseContext(
             run_id="contract",
-            phase=phase,
+            phase=name,
             kind=kind,
             harness=self.harness,
             deadline_ms=time.monotonic_ns() // MILLISECONDS + self.bound_ms,
@@ -88,7 +94,21 @@ class DriverCase:
             task_attempt=1,
             repair=0 if kind is PhaseKind.TASK else 1,
             repair_attempt=0 if kind is PhaseKind.TASK else 1,
+            sessions=self.shift(folder, aborted=aborted) if worker else None,
         )
+
+    def shift(self, folder: Path, *, aborted: bool) -> Shift | None:
+        """Return what sessions of a worker's phase are run with."""
+        if self.keeper is None:
+            return None
+        deadline = Instant(self.keeper.means.clock.now() + self.bound_ms * 1_000)
+        bounds = Bounds(
+            harness=self.harness, deadline=deadline, allowance_microusd=self.allowance_microusd, evidence_dir=folder
+        )
+        shift = self.keeper.shift(bounds)
+        if aborted:
+            shift.abort("the phase was aborted")
+        return shift
 
     async def bounded(self, answer: Awaitable[Answer]) -> Answer:
         """Wait for a callback no longer than the case allows."""
@@ -120,12 +140,21 @@ async def check_worker_paths_are_absolute(case: DriverCase, driver: RepairDriver
     require(not [path for path in paths if own.is_relative_to(path.resolve())], "the evidence lies in a worker's reach")
 
 
+async def all_ended(context: PhaseContext) -> None:
+    """Require that no session of a phase outlives it."""
+    if isinstance(context.sessions, Shift):
+        require(await asyncio.to_thread(context.sessions.end), "a session could not be ended")
+
+
 async def worker_left(case: DriverCase, driver: RepairDriver, kind: PhaseKind) -> tuple[PhaseContext, WorkerResult]:
     """Let a worker work; returns what it was told and what it left, checked."""
     context = case.context(kind)
     task = kind is PhaseKind.TASK
     call = driver.run_task(context, case.task) if task else driver.run_repair(context, case.observation)
-    result = checking.worker_result(await case.bounded(call))
+    try:
+        result = checking.worker_result(await case.bounded(call))
+    finally:
+        await all_ended(context)
     evidence_holds(context, result.evidence, result.observations)
     return context, result
 
@@ -168,6 +197,7 @@ async def check_an_abort_ends_a_worker_and_it_is_billed(case: DriverCase, driver
     require(done, "an aborted worker went on")
     require(not running.cancelled(), "an aborted worker was cancelled by somebody else")
     running.exception()
+    await all_ended(context)
     bill = checking.charge(await case.bounded(driver.settle(context)))
     require(bill.state is ChargeState.SETTLED, f"nobody can state what an aborted worker cost: {bill.basis}")
 
