@@ -51,6 +51,9 @@ def test_defect_is_repaired_after_a_wrong_repair_was_refused_and_the_failed_task
     runtime = activated["harness"]["runtime_id"]
     assert campaign.cli("runtime", "list")[1]["current"] == runtime
     assert campaign.cli("ledger", "verify", str(campaign.ledger))[0] == 0
+    assert [data["detail"] for data in campaign.of("verdict") if data["kind"] == "reproducer"] == [
+        "passed 0 of 2 before, 2 of 2 after"
+    ]
     notes = {data["topic"]: data["text"] for data in campaign.of("note")}
     assert notes["settings"] == f"{campaign.settings} {hashlib.sha256(campaign.settings.read_bytes()).hexdigest()}"
     assert notes["walls"] == "sessions bwrap:loopback, checks bwrap:none"

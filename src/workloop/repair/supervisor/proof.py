@@ -55,10 +55,11 @@ def reproducer_problem(verdict: Verdict, base: str) -> RepairRefusal | None:
     return None
 
 
-def counts(verdict: Verdict, base: str) -> str:
-    """Write how often a check passed before and after."""
+def told(verdict: Verdict, base: str) -> str:
+    """Write how often a check passed before and after, and what is said of it."""
     before, after = results(verdict.runs, base), results(verdict.runs, verdict.commit)
-    return f"passed {sum(before)} of {len(before)} before, {sum(after)} of {len(after)} after"
+    counted = f"passed {sum(before)} of {len(before)} before, {sum(after)} of {len(after)} after"
+    return "; ".join(part for part in (counted, verdict.why) if part)
 
 
 def both_passed(verdicts: tuple[Verdict, ...], candidate: str) -> tuple[Verdict, Verdict]:

@@ -163,7 +163,7 @@ def judge(state: State, desk: Desk, kind: VerdictKind, call: Callable[[PhaseCont
     verdict, refusal = taken if taken is not None else (None, None)
     if verdict is None:
         refusal = RepairRefusal.REGRESSION_FAILED if regressions else RepairRefusal.REPRODUCER_FAILED
-    detail = "the check did not end in its time" if verdict is None else f"{proof.counts(verdict, base)}; {verdict.why}"
+    detail = "the check did not end in its time" if verdict is None else proof.told(verdict, base)
     before = proof.results(verdict.runs, base) if verdict is not None else []
     desk.write(
         Judged(
