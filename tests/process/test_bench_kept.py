@@ -87,7 +87,7 @@ def test_evidence_of_a_worker_is_there_as_its_record_says_however_the_phase_ende
     stage: Stage, name: str, end: str
 ) -> None:
     then, reason = ENDS[end]
-    stage.limits = replace(LIMITS, max_runtime_ms=1_500 if end == "end of the time" else LIMITS.max_runtime_ms)
+    stage.limits = replace(LIMITS, max_runtime_ms=3_000 if end == "end of the time" else LIMITS.max_runtime_ms)
     stage.patience = replace(QUICK, grace_ms=50)
     if name == "run_repair" and end == "success":
         then = worked(candidate=commit_of(71), base=stage.harness.commit)

@@ -91,7 +91,7 @@ def unanswered(seen: Seen, place: Moody) -> None:
 
 def test_a_call_that_the_end_of_the_time_cut_off_is_on_the_books(place: Moody) -> None:
     place.moves = (Hang(),)
-    seen = place.see("call 1", limits=replace(LIMITS, max_runtime_ms=4_000, max_spend_microusd=PATIENT))
+    seen = place.see("call 1", limits=replace(LIMITS, max_runtime_ms=8_000, max_spend_microusd=PATIENT))
     stopped(seen, StopReason.UNKNOWN_CHARGE)
     unanswered(seen, place)
 
