@@ -158,6 +158,21 @@ def test_a_secret_in_an_error_comes_into_no_record(stage: Stage, name: str) -> N
     assert [secret for secret in SECRETS if secret in held] == []
 
 
+@pytest.mark.parametrize("before", [2_900, 2_970, 2_990, 3_900, 3_990])
+def test_half_a_secret_at_the_end_of_a_long_error_comes_into_no_record(stage: Stage, before: int) -> None:
+    def long(*_: object) -> object:
+        """Fail with a message in which a key stands where it will be cut."""
+        raise RuntimeError("x" * before + stage.secrets[0] + "y" * 5_000)
+
+    stage.secrets = ("hush-" + "0123456789" * 9,)
+    seen = stage.see({"run_task": [long]})
+    stopped(seen, StopReason.DRIVER_ERROR)
+    held = stage.ledger.read_text("utf-8") + seen.ended.detail
+    assert "xxx" in held
+    assert "hush" not in held
+    assert "0123456" not in held
+
+
 DRIVER = """
 from pathlib import Path
 from workloop.testing.scripted_driver import ScriptedDriver, commit_of, finding, worked

@@ -250,7 +250,7 @@ def close(desk: Desk, stop: StopRun, file: DriverFile) -> Ended:
     if told:
         detail = f"{detail}; {told}" if detail else told
         reason = StopReason.CLEANUP_FAILED if reason in ORDERLY else reason
-    detail = clean(desk.redactor.text(detail))
+    detail = desk.discreet(detail)
     record: RunClose | None = None
     try:
         record = desk.ledger.stop(reason, detail)

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from workloop.domain.clock import Clock, Instant
 from workloop.domain.redaction import Redactor
-from workloop.domain.session import head
+from workloop.domain.session import CUT_MARK, head
 from workloop.repair import checking
 from workloop.repair.checking import ContractBrokenError
 from workloop.repair.ledger.records import (
@@ -46,6 +46,7 @@ from workloop.repair.supervisor.stopping import StopRun
 
 CLOCK_JUMP_MS: Final = 2_000
 DETAIL_CHARACTERS_MAX: Final = 3_000
+SECRET_CHARACTERS_MAX: Final = 512
 FREE_TEXTS: Final = ("detail", "text", "reason", "basis")
 """The fields of records that may repeat what a driver or a provider said."""
 
@@ -128,10 +129,15 @@ class Desk:
     def write(self, record: Record, point: Point | None = None) -> None:
         """Make a record durable, and pass its point."""
         said = {name: getattr(record, name, None) for name in FREE_TEXTS}
-        kept = {name: clean(self.redactor.text(text)) for name, text in said.items() if type(text) is str and text}
+        kept = {name: self.discreet(text) for name, text in said.items() if type(text) is str and text}
         self.ledger.append(replace(record, **kept) if kept else record)
         if point is not None:
             self.at(point)
+
+    def discreet(self, text: str) -> str:
+        """Return a text without secrets, and where it was cut, without what could be the half of one."""
+        clear = self.redactor.text(text)
+        return clear[:-SECRET_CHARACTERS_MAX] + CUT_MARK if len(text) > DETAIL_CHARACTERS_MAX else clean(clear)
 
     def note(self, topic: str, text: str, phase: str | None = None) -> None:
         """Record something that decides nothing."""

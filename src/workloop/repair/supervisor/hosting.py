@@ -15,7 +15,7 @@ from workloop.domain.session import head
 from workloop.repair.checking import shown
 from workloop.repair.supervisor.signals import Signals
 
-ERROR_CHARACTERS_MAX: Final = 1_000
+ERROR_CHARACTERS_MAX: Final = 4_000
 WAIT_MS_MAX: Final = 3_600_000
 
 Monotonic = Callable[[], int]
