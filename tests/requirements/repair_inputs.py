@@ -179,6 +179,7 @@ REPAIR_INPUTS = (
         "I27",
         "No secret comes into a record, and no worker has the operator's key.",
         "test_a_secret_in_an_error_comes_into_no_record",
+        "test_half_a_secret_at_the_end_of_a_long_error_comes_into_no_record",
         "test_a_worker_sees_neither_the_operator_s_key_nor_a_way_past_the_meter",
         note="what a worker prints is kept as evidence as it was printed, in the operator's own folder",
     ),

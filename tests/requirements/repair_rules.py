@@ -51,6 +51,7 @@ REPAIR_RULES = (
         "An abort reaches calls under way and every descendant, and their end is proven.",
         "test_a_signal_asks_a_session_to_end_while_its_callback_still_waits_for_it",
         "test_a_second_signal_kills_a_session_that_is_taking_its_time",
+        "test_no_session_begins_once_its_phase_was_aborted",
         "test_end_of_the_time_ends_a_session_with_a_grandchild_that_ignores_it",
         "test_a_process_that_leaves_the_family_is_ended_with_its_run",
         "test_sigterm_while_real_mini_swe_agent_works_ends_also_what_it_set_loose",
