@@ -163,6 +163,28 @@ def test_runtime_under_which_a_task_fails_that_went_well_before_stops_the_run(tm
     assert campaign.cli("ledger", "verify", str(campaign.ledger))[0] == 0
 
 
+def test_two_runs_never_have_one_repository_and_the_second_says_so(tmp_path: Path, model: str) -> None:
+    campaign = Campaign(tmp_path, model)
+    (tmp_path / "repairers" / "repairer.py").write_text(ASK + STUCK)
+    with campaign.started() as running:
+        wait_for_file(tmp_path / "memory" / "stuck")
+        campaign.ledger = campaign.operator / "second.jsonl"
+        code, said = campaign.run()
+        running.terminate()
+        assert running.wait(60) == 143
+    assert (code, "another repair-run" in said["detail"]) == (2, True), said
+    assert not campaign.ledger.exists()
+    assert not list((tmp_path / "scratch" / "worktrees").glob("*/*-p*-1"))
+
+
+def test_what_became_of_a_worker_is_kept_in_words(tmp_path: Path, model: str) -> None:
+    campaign = Campaign(tmp_path, model, steps=[RIGHT])
+    assert campaign.run()[0] == 0
+    told = (campaign.ledger.with_name("run.jsonl.evidence") / "p3" / "worker.txt").read_text()
+    assert told.startswith("clean")
+    assert "branch workloop/" in told
+
+
 UNREADY = {
     "an agent nobody knows": ({"taskAgent": "nobody"}, "nobody"),
     "an agent without a meter": ({"taskAgent": "free"}, "would not be metered"),
@@ -173,13 +195,19 @@ UNREADY = {
     "no regression": ({"regression": []}, "regression"),
     "an unknown key": ({"speed": 9}, "speed"),
     "a probe without a program": ({"regression": [{"command": []}]}, "program"),
+    "a probe as one text": ({"regression": [{"command": "python3 probe.py"}]}, "expected a list"),
+    "a protected path of the machine": ({"protected": ["/srv/harness/tests/**"]}, "matches no path"),
+    "a protected path with a dot": ({"projectProtected": ["./tests"]}, "matches no path"),
+    "a probe where a worker is": ({"regression": [{"command": ["true"], "files": "{tmp}/scratch"}]}, "which a worker"),
+    "scratch around the project": ({"scratch": "{tmp}"}, "driver"),
     "one run of a reproducer": ({"reproducerRuns": 1}, "reproducerRuns"),
 }
 
 
 @pytest.mark.parametrize("name", UNREADY)
 def test_campaign_that_is_not_ready_is_refused_and_leaves_no_ledger(name: str, tmp_path: Path, model: str) -> None:
-    driver, told = UNREADY[name]
+    text, told = UNREADY[name]
+    driver = json.loads(json.dumps(text).replace("{tmp}", str(tmp_path)))
     campaign = Campaign(tmp_path, model, driver=driver)
     campaign.settings.write_text(
         f'{campaign.settings.read_text()}\n[harness.free]\nkind = "command"\ncommand = ["true"]\n'

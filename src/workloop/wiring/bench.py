@@ -3,30 +3,37 @@
 import hashlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from workloop import __version__
-from workloop.config import DriverConfig, NetworkWish, load_loop, make_private
+from workloop.config import DriverConfig, NetworkWish, SandboxWish, load_loop, make_private
 from workloop.config.place import state_home
 from workloop.domain.clock import Clock, Instant
 from workloop.domain.ids import first_id, id_text
+from workloop.domain.redaction import Redactor
 from workloop.repair.bundled.driver.campaign import read_campaign
 from workloop.repair.config import BenchConfig, read_bench_config
 from workloop.repair.ledger.anchor import anchor_path
 from workloop.repair.ledger.signing import KeyFile
 from workloop.repair.loading import load_driver_file
 from workloop.repair.supervisor.bench import Ended, Surroundings, evidence_dir, run_bench
+from workloop.runner.sandbox.enclosure import Network
+from workloop.runner.sandbox.trial import try_bwrap
 from workloop.store.system import SystemClock, SystemIds
 from workloop.wiring.bundled import STATE, bundled_driver, premises_of
+from workloop.wiring.harnesses import known_secrets
 from workloop.wiring.repairing import worker_means
 from workloop.wiring.sandbox import building_of, loop_secrets
 
 NANOSECONDS_MS: Final = 1_000_000
 MILLISECOND_US: Final = 1_000
+EVIDENCE_SUFFIX: Final = ".evidence"
+SHARED: Final = frozenset({Path("/"), Path("/tmp"), Path.home()})
+"""Folders that are nobody's own; behind walls the last two are empty anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +70,7 @@ def repair(order: RepairOrder) -> Ended:
     file = None if order.driver is None else load_driver_file(order.driver.absolute())
     settings = cut_off(DriverConfig() if order.settings is None else load_loop(order.settings.absolute()))
     hidden = hidden_of(order, campaign)
+    redactor = Redactor(known_secrets(settings, environment))
     folder = state_home(environment) / STATE
     make_private(folder)
     if file is None:
@@ -76,25 +84,45 @@ def repair(order: RepairOrder) -> Ended:
             run_id=id_text(first_id(clock.now(), SystemIds())),
             version=__version__,
             signer=KeyFile(order.key) if order.key is not None else None,
-            means=stack.enter_context(worker_means(settings, folder, environment, Steady(clock), hidden)),
+            means=stack.enter_context(worker_means(settings, folder, environment, Steady(clock), hidden, redactor)),
+            redactor=redactor,
             told=told_of(order, settings, environment),
         )
         return run_bench(campaign, file, around)
 
 
 def cut_off(settings: DriverConfig) -> DriverConfig:
-    """Return settings in which sessions reach the meter alone, and checks nothing, whatever a loop may reach."""
+    """Return settings in which sessions reach the meter alone, and checks nothing, whatever a loop may reach.
+
+    Where the machine has no walls and none are named, there are none: the ledger says so, and who needs them refuses.
+    """
     cut = replace(settings.sandbox, network=NetworkWish.LOOPBACK, checks_network=NetworkWish.NONE, ports=())
+    if cut.kind is SandboxWish.AUTO and try_bwrap(Network.LOOPBACK).failure:
+        cut = replace(cut, kind=SandboxWish.NONE)
     return replace(settings, sandbox=cut)
 
 
 def hidden_of(order: RepairOrder, campaign: BenchConfig) -> tuple[Path, ...]:
-    """Return what no worker may see: the operator's files, the ledger with its evidence, and whatever judges."""
+    """Return what no worker may see: the operator's files, this and earlier ledgers with evidence, whatever judges.
+
+    Beside the files that are named lie those of earlier runs, which tell as much; only what workers work on is left.
+    """
     ledger = campaign.ledger_path
-    named = (order.config, order.driver, order.settings, order.key)
-    files = tuple(path.absolute() for path in named if path is not None)
-    judging = read_campaign(campaign).folders() if order.driver is None else ()
-    return (*files, ledger, anchor_path(ledger), evidence_dir(campaign), *judging)
+    named = tuple(path.absolute() for path in (order.config, order.driver, order.settings, order.key) if path)
+    bundled = read_campaign(campaign) if order.driver is None else None
+    work = () if bundled is None else (bundled.project, bundled.harness_repository, bundled.scratch)
+    folders = dict.fromkeys((*(path.parent for path in named), ledger.parent))
+    beside = [one for folder in folders if folder not in SHARED for one in neighbours(folder, work)]
+    judging = () if bundled is None else bundled.folders()
+    return tuple(dict.fromkeys((*named, ledger, anchor_path(ledger), evidence_dir(campaign), *beside, *judging)))
+
+
+def neighbours(folder: Path, work: tuple[Path, ...]) -> Iterator[Path]:
+    """Yield what lies in an operator's folder: files, folders of evidence, and any other that holds no work."""
+    for one in sorted(folder.iterdir()) if folder.is_dir() else ():
+        around = any(place.is_relative_to(one) for place in work)
+        if not around and (work or one.is_file() or one.suffix == EVIDENCE_SUFFIX):
+            yield one
 
 
 def told_of(order: RepairOrder, settings: DriverConfig, environment: Mapping[str, str]) -> dict[str, str]:

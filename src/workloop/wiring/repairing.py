@@ -48,7 +48,12 @@ class Unmetered:
 
 @contextmanager
 def worker_means(
-    config: DriverConfig, folder: Path, environment: Mapping[str, str], clock: Clock, hidden: Iterable[Path] = ()
+    config: DriverConfig,
+    folder: Path,
+    environment: Mapping[str, str],
+    clock: Clock,
+    hidden: Iterable[Path] = (),
+    redactor: Redactor | None = None,
 ) -> Generator[Means]:
     """Lend what sessions of a bench run are made with; `folder` keeps agents' homes, `hidden` is shut to all."""
     with private_doors() as doors:
@@ -56,7 +61,7 @@ def worker_means(
         sessions.mkdir(mode=0o700)
         shut = (*hidden, *loop_secrets(config, folder, None, environment))
         walls = building_of(replace(config.sandbox, ports=()), shut, environment, doors).sessions
-        meter = meter_of(config, environment, clock, Redactor(()), doors)
+        meter = meter_of(config, environment, clock, redactor or Redactor(), doors)
         with listening(meter) as lent:
             yield Means(
                 clock=clock,

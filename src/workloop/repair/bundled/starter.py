@@ -70,7 +70,7 @@ TOOL = "tools/count-lines/bin/count.py"
 asked = json.dumps({{"path": "{file}"}})
 done = subprocess.run([sys.executable, TOOL], input=asked, capture_output=True, text=True, check=False, timeout=20)
 print(done.stdout + done.stderr)
-sys.exit(0 if done.stdout.strip() == "3" else 1)
+sys.exit(0 if done.stdout.strip() == "{lines}" else 1)
 """
 ACCEPTED: Final = """\
 \"\"\"Whether the task is done; it runs at the top of the project: 0 passes, 1 fails.\"\"\"
@@ -143,10 +143,10 @@ def operator_files(folder: Path, agent: str, *, example: bool) -> HarnessFiles:
     usual = "What the harness could always do."
     reproduced = "Whether the harness shows the flaw: it cannot read a file that is not UTF-8."
     return {
-        "probes/regression/probe.py": plain(PROBE.format(purpose=usual, file="plain.txt")),
-        "probes/regression/plain.txt": plain("one\ntwo\nthree\n"),
-        "probes/reproducer/probe.py": plain(PROBE.format(purpose=reproduced, file="latin.txt")),
-        "probes/reproducer/latin.txt": HarnessFile(data=LATIN),
+        "probes/regression/probe.py": plain(PROBE.format(purpose=usual, file="plain.txt", lines=5)),
+        "probes/regression/plain.txt": plain("one\ntwo\nthree\nfour\nfive\n"),
+        "probes/reproducer/probe.py": plain(PROBE.format(purpose=reproduced, file="latin.txt", lines=4)),
+        "probes/reproducer/latin.txt": HarnessFile(data=LATIN + b"Eau\n"),
         "probes/acceptance/probe.py": plain(ACCEPTED if example else UNWRITTEN),
         "settings.toml": plain(SETTINGS.format(agent=agent, key=key_of(folder, agent))),
     }

@@ -20,6 +20,7 @@ from workloop.repair.sessions.means import Means
 from workloop.repair.sessions.witness import Witness, watched
 from workloop.runner.archive import STDERR_NAME, STREAM_NAME
 from workloop.runner.family import Family
+from workloop.runner.gitfacts import commit_identity
 from workloop.runner.harness.port import Harness, LaunchRequest, MeterEndpoint
 from workloop.runner.meter.bypass import went_round
 from workloop.runner.meter.port import MeterReading
@@ -196,12 +197,13 @@ class Shift:
         turns = tuple(most for most in (order.turns_max, usual.turns_max) if most is not None)
         seen = {} if tree is None else {RUNTIME_VARIABLE: str(tree)}
         readable = (*order.readable, *(() if tree is None else (tree,)))
+        who = commit_identity(order.cwd) if (order.cwd / ".git").exists() else {}
         return LaunchRequest(
             prompt=order.prompt,
             cwd=order.cwd,
             session_dir=folder,
             session_id=session_id,
-            environment={**self.means.environment(order.harness), **order.environment, **seen},
+            environment={**who, **self.means.environment(order.harness), **order.environment, **seen},
             model=order.model or usual.model,
             turns_max=min(turns, default=None),
             read_only=order.read_only,

@@ -65,9 +65,11 @@ def clear_gone(common: Path) -> None:
             continue
         try:
             received_at(LinkedPlace(quarantine, own, common), ended=True)
+            shutil.rmtree(quarantine)
         except GitError:  # somebody else moved the branch: what is there may be the only copy
             continue
-        shutil.rmtree(quarantine)
+        except FileNotFoundError:  # somebody else has received it a moment ago and takes it away
+            continue
 
 
 def refs_of(stand_in: Path) -> dict[str, str]:

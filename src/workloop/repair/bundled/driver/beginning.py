@@ -11,6 +11,7 @@ from workloop.repair.bundled.driver.campaign import BundledCampaign, read_campai
 from workloop.repair.bundled.driver.driver import BundledDriver
 from workloop.repair.bundled.driver.premises import Premises
 from workloop.repair.config import BenchConfig
+from workloop.repair.placement import check_placement
 from workloop.repair.verification.ground import Bounds
 from workloop.runner.gitfacts import require_commit
 from workloop.runner.sandbox.enclosure import Network, SandboxKind
@@ -32,11 +33,27 @@ def begin(config: BenchConfig, premises: Premises) -> BundledDriver:
     require_place(campaign, config, premises)
     try:
         driver = BundledDriver(campaign, premises)
+        driver.take()
+    except WorkloopError as error:
+        raise unready("driver", error.message, error.hint) from error
+    try:
+        require_apart(campaign)
         driver.put_away_left()
         require_true_servers(driver, config.harness.commit)
     except WorkloopError as error:
-        raise unready("driver", error.message, error.hint) from error
+        driver.held.close()
+        raise unready(str(error.details.get("field", "driver")), error.message, error.hint) from error
     return driver
+
+
+def require_apart(campaign: BundledCampaign) -> None:
+    """Refuse folders in each other: what judges where a worker is, and workers' trees around what they come from."""
+    repositories = {"driver.project": campaign.project, "driver.harnessRepository": campaign.harness_repository}
+    reachable = (*repositories.values(), campaign.scratch)
+    check_placement({f"a probe's files {folder}": folder for folder in campaign.folders()}, reachable)
+    check_placement({f"the folder {place}": place for place in reachable}, campaign.folders())
+    check_placement({"driver.scratch": campaign.scratch}, repositories.values())
+    check_placement(repositories, (campaign.scratch,))
 
 
 def require_true_servers(driver: BundledDriver, commit: str) -> None:

@@ -76,8 +76,10 @@ class BundledCampaign:
         return found[0].probe if found else None
 
     def digest_of(self, task: Task) -> str:
-        """Tell a task from another of the same name: by its project and by what it asks."""
-        return hashlib.sha256(f"{self.project}\0{task.prompt}".encode()).hexdigest()[:DIGEST_CHARACTERS]
+        """Tell a task from another of the same name: by its project, what it asks and what accepts it."""
+        checks = [(one.check.command, one.check.kind, str(one.files)) for one in self.acceptance[task.id]]
+        facts = (str(self.project), self.project_commit, task.prompt, checks, self.project_protected)
+        return hashlib.sha256(repr(facts).encode()).hexdigest()[:DIGEST_CHARACTERS]
 
     def folders(self) -> tuple[Path, ...]:
         """Return every folder of the operator's that judges, none of which a worker may see."""
@@ -119,8 +121,8 @@ def campaign_in(reader: Reader, config: BenchConfig) -> BundledCampaign:
         regression=probes_in(reader, "regression"),
         reproducers=reproducers_in(reader),
         reproducer_runs=reader.whole("reproducerRuns", default=RUNS, lowest=RUNS_MIN, highest=RUNS_MAX),
-        project_protected=reader.texts("projectProtected"),
-        protected=reader.texts("protected"),
+        project_protected=patterns_in(reader, "projectProtected"),
+        protected=patterns_in(reader, "protected"),
         regressions_max=reader.whole("regressionsMax", default=1, lowest=1, highest=REGRESSIONS_MAX),
         without_walls=reader.flag("withoutWalls"),
         thresholds=thresholds_in(reader),
@@ -135,6 +137,24 @@ def place_in(reader: Reader, name: str) -> Path:
     if not path.is_absolute() or not path.is_dir():
         raise bad(reader.at(name), f"{path} is not the absolute path of a folder", hint="make it, or correct the path")
     return path
+
+
+def patterns_in(reader: Reader, name: str) -> tuple[str, ...]:
+    """Return patterns of paths from a repository's top; raises for one that could never match."""
+    patterns = reader.texts(name)
+    for number, pattern in enumerate(patterns):
+        if outside(pattern) or any(part in ("", ".") for part in pattern.rstrip("/").split("/")):
+            hint = "write paths from the repository's top, such as tests/**"
+            raise bad(f"{reader.at(name)}[{number}]", f"{pattern!r} matches no path of a repository", hint=hint)
+    return patterns
+
+
+def words_in(reader: Reader, name: str) -> tuple[str, ...]:
+    """Return a program with its arguments; a text alone would be taken for the program's name."""
+    if isinstance(reader.values.get(name), str):
+        hint = 'write each word by itself, such as ["python3", "probe.py"]'
+        raise bad(reader.at(name), "expected a list: a program and its arguments", hint=hint)
+    return reader.texts(name)
 
 
 def acceptance_in(outer: Reader, config: BenchConfig) -> dict[str, tuple[Acceptance, ...]]:
@@ -215,12 +235,12 @@ def probe_in(reader: Reader) -> Probe:
         raise bad(reader.at("cwd"), "leaves the tree", hint="name a folder inside it")
     try:
         return Probe(
-            command=reader.texts("command"),
+            command=words_in(reader, "command"),
             overlay=place_in(reader, "files") if files else None,
             cwd=cwd,
             timeout_seconds=reader.number("timeoutSeconds", default=300.0, lowest=0.1, highest=SECONDS_MAX),
             red_exit_codes=codes_in(reader),
-            control=reader.texts("control"),
+            control=words_in(reader, "control"),
         )
     except BadRequest as error:
         if "field" in error.details:

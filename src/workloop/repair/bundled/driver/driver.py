@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,10 +40,11 @@ from workloop.repair.verification.guard import GuardRules
 from workloop.repair.verification.hosted import hosted
 from workloop.repair.verification.regression import regression_verdict
 from workloop.repair.verification.reproducer import confirmation_of, reproducer_verdict
-from workloop.runner.gitfacts import commit_identity
-from workloop.runner.repository import open_repository
+from workloop.runner.repository import open_repository, repository_lock
 
 SESSIONS = "sessions"
+TOLD = "worker.txt"
+UNREADABLE = "events-unusable.txt"
 LIMIT_MS = 300_000
 BLIP_MS = 5_000
 TRANSIENT = frozenset({SessionClass.LIMITED, SessionClass.TRANSIENT})
@@ -58,6 +60,7 @@ class BundledDriver:
         self.harnesses = open_repository(campaign.harness_repository, campaign.scratch)
         self.judged_projects = open_repository(campaign.project, premises.state)
         self.judged_harnesses = open_repository(campaign.harness_repository, premises.state)
+        self.held = ExitStack()
         self.trees: list[WorkTree] = []
         self.seen: dict[str, tuple[SessionEvent, ...]] = {}
         self.confirmed: dict[str, str] = {}
@@ -71,7 +74,6 @@ class BundledDriver:
                 harness=self.campaign.task_agent,
                 prompt=task_brief(dressed.preface, task),
                 cwd=tree.path,
-                environment=await asyncio.to_thread(commit_identity, tree.path),
                 readable=(dressed.packages,),
                 model=self.campaign.task_model,
                 turns_max=dressed.turns_max,
@@ -82,7 +84,7 @@ class BundledDriver:
         finally:
             left = await asyncio.to_thread(self.close_tree, tree)
             await asyncio.to_thread(self.clear, f"{context.run_id}-{context.phase}")
-        return replace(self.result(tree, report, left), observations=found)
+        return replace(self.result(context, tree, report, left), observations=found)
 
     async def run_repair(self, context: PhaseContext, observation: Observation) -> WorkerResult:
         """Let the repair's agent work in a tree of the harness, as the settings have it and not with that harness."""
@@ -92,13 +94,12 @@ class BundledDriver:
                 harness=self.campaign.repair_agent,
                 prompt=repair_brief(observation, self.excerpt(observation)),
                 cwd=tree.path,
-                environment=await asyncio.to_thread(commit_identity, tree.path),
                 model=self.campaign.repair_model,
             )
             report = await context.run_session(order)
         finally:
             left = await asyncio.to_thread(self.close_tree, tree)
-        return self.result(tree, report, left)
+        return self.result(context, tree, report, left)
 
     async def confirm_observation(self, context: PhaseContext, observation: Observation) -> Confirmation:
         """Run the operator's reproducer on the harness in force; what has none is not confirmed."""
@@ -180,9 +181,12 @@ class BundledDriver:
         return campaign.project, campaign.harness_repository, campaign.scratch
 
     async def close(self) -> None:
-        """Put away the trees of phases that were cut off."""
-        for tree in tuple(self.trees):
-            await asyncio.to_thread(self.close_tree, tree)
+        """Put away the trees of phases that were cut off, and let other runs have the repositories."""
+        try:
+            for tree in tuple(self.trees):
+                await asyncio.to_thread(self.close_tree, tree)
+        finally:
+            self.held.close()
 
     async def tree(self, context: PhaseContext, *, project: bool, title: str) -> WorkTree:
         """Make the work tree of a phase."""
@@ -198,6 +202,15 @@ class BundledDriver:
         """Put a tree away; says what stands of it."""
         self.trees.remove(tree)
         return put_away(tree)
+
+    def take(self) -> None:
+        """Have both repositories for this run alone; raises Conflict while another run has one of them.
+
+        Two runs would clear away what the other's sessions stand on.
+        """
+        repositories = {each.name: each for each in (self.judged_projects, self.judged_harnesses)}
+        for _, repository in sorted(repositories.items()):
+            self.held.enter_context(repository_lock(repository, "repair-run", seconds=0.0))
 
     def put_away_left(self) -> None:
         """Put away what runs on the same scratch folder left that were killed."""
@@ -227,6 +240,8 @@ class BundledDriver:
     def observed(self, context: PhaseContext, report: SessionReport) -> tuple[Observation, ...]:
         """Return what the session's events say of the harness, and keep the events for whoever repairs it."""
         reading = read_events(context.evidence_dir / "session-1-events.jsonl", report.session_id)
+        if not reading.usable:
+            (context.evidence_dir / UNREADABLE).write_text(f"{reading.state}: {reading.reason}\n", "utf-8")
         found = reading.observations(self.campaign.thresholds) or ()
         self.seen.update((one.fingerprint, reading.events) for one in found)
         return found
@@ -236,9 +251,11 @@ class BundledDriver:
         places = {place for reference in observation.evidence for place in reference.places}
         return [event for event in self.seen.get(observation.fingerprint, ()) if event.seq in places]
 
-    def result(self, tree: WorkTree, report: SessionReport, left: str) -> WorkerResult:
-        """Return what a worker left; a limit or a blip is no reason against the harness."""
+    def result(self, context: PhaseContext, tree: WorkTree, report: SessionReport, left: str) -> WorkerResult:
+        """Return what a worker left, and keep in words what became of it; a limit is no reason against the harness."""
         clean = report.session_class is SessionClass.CLEAN
+        summary = "; ".join(part for part in (f"{report.session_class}", report.detail, left) if part)
+        (context.evidence_dir / TOLD).write_text(f"{summary}\nbranch {tree.workspace.branch}\n", "utf-8")
         transient = f"{report.session_class}: {report.detail}" if report.session_class in TRANSIENT else ""
         return WorkerResult(
             status=WorkerStatus.FINISHED if clean else WorkerStatus.FAILED,
@@ -247,7 +264,7 @@ class BundledDriver:
             charge=by_meter(),
             transient=transient,
             wait_ms=self.wait_ms(report.session_class, report.reset_at) if transient else 0,
-            summary="; ".join(part for part in (f"{report.session_class}", report.detail, left) if part),
+            summary=summary,
         )
 
     def wait_ms(self, session_class: SessionClass, reset_at: Instant | None) -> int:
@@ -314,4 +331,5 @@ class BundledDriver:
         )
         if not verdict.passed and store.has_regressed(runtime_id, self.campaign.regressions_max):
             failing = ", ".join(store.standing(runtime_id).regressed)
-            raise HarnessRegressedError(f"tasks that went well before fail with {runtime_id}: {failing}")
+            told = f"tasks that went well before fail with {runtime_id}: {failing}"
+            raise HarnessRegressedError(f"{told}; {verdict.why}" if verdict.why else told)
