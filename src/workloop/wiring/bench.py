@@ -22,6 +22,7 @@ from workloop.repair.ledger.signing import KeyFile
 from workloop.repair.loading import load_driver_file
 from workloop.repair.supervisor.bench import Ended, Surroundings, evidence_dir, run_bench
 from workloop.runner.sandbox.enclosure import Network
+from workloop.runner.sandbox.mounts import FREE
 from workloop.runner.sandbox.trial import try_bwrap
 from workloop.store.system import SystemClock, SystemIds
 from workloop.wiring.bundled import STATE, bundled_driver, premises_of
@@ -32,8 +33,6 @@ from workloop.wiring.sandbox import building_of, loop_secrets
 NANOSECONDS_MS: Final = 1_000_000
 MILLISECOND_US: Final = 1_000
 EVIDENCE_SUFFIX: Final = ".evidence"
-SHARED: Final = frozenset({Path("/"), Path("/tmp"), Path.home()})
-"""Folders that are nobody's own; behind walls the last two are empty anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +68,7 @@ def repair(order: RepairOrder) -> Ended:
     campaign = read_bench_config(order.config.absolute())
     file = None if order.driver is None else load_driver_file(order.driver.absolute())
     settings = cut_off(DriverConfig() if order.settings is None else load_loop(order.settings.absolute()))
-    hidden = hidden_of(order, campaign)
+    hidden = hidden_of(order, campaign, settings)
     redactor = Redactor(known_secrets(settings, environment))
     folder = state_home(environment) / STATE
     make_private(folder)
@@ -102,27 +101,42 @@ def cut_off(settings: DriverConfig) -> DriverConfig:
     return replace(settings, sandbox=cut)
 
 
-def hidden_of(order: RepairOrder, campaign: BenchConfig) -> tuple[Path, ...]:
+def hidden_of(order: RepairOrder, campaign: BenchConfig, settings: DriverConfig) -> tuple[Path, ...]:
     """Return what no worker may see: the operator's files, this and earlier ledgers with evidence, whatever judges.
 
-    Beside the files that are named lie those of earlier runs, which tell as much; only what workers work on is left.
+    Beside the files that are named lie those of earlier runs, which tell as much. What workers work on, and what the
+    settings name as an agent's own, stays open.
     """
     ledger = campaign.ledger_path
     named = tuple(path.absolute() for path in (order.config, order.driver, order.settings, order.key) if path)
     bundled = read_campaign(campaign) if order.driver is None else None
     work = () if bundled is None else (bundled.project, bundled.harness_repository, bundled.scratch)
     folders = dict.fromkeys((*(path.parent for path in named), ledger.parent))
-    beside = [one for folder in folders if folder not in SHARED for one in neighbours(folder, work)]
+    own = (folder for folder in folders if folder not in (Path("/"), *FREE, Path.home()))  # the last are empty anyway
+    beside = [
+        one
+        for folder in own
+        for one in neighbours(folder, (*work, *agents_own(settings)))
+        if work or one.is_file() or one.suffix == EVIDENCE_SUFFIX
+    ]
     judging = () if bundled is None else bundled.folders()
     return tuple(dict.fromkeys((*named, ledger, anchor_path(ledger), evidence_dir(campaign), *beside, *judging)))
 
 
-def neighbours(folder: Path, work: tuple[Path, ...]) -> Iterator[Path]:
-    """Yield what lies in an operator's folder: files, folders of evidence, and any other that holds no work."""
+def neighbours(folder: Path, kept: tuple[Path, ...]) -> Iterator[Path]:
+    """Yield what lies in a folder and neither is nor holds what is kept."""
     for one in sorted(folder.iterdir()) if folder.is_dir() else ():
-        around = any(place.is_relative_to(one) for place in work)
-        if not around and (work or one.is_file() or one.suffix == EVIDENCE_SUFFIX):
+        if not any(place.is_relative_to(one) for place in kept):
             yield one
+
+
+def agents_own(settings: DriverConfig) -> tuple[Path, ...]:
+    """Return the files and folders that the settings name for agents: their programs, scripts and what they reach."""
+    found: list[Path] = []
+    for block in settings.harnesses.values():
+        words = (Path(word) for word in (*block.command, *block.extra_args) if word.startswith("/"))
+        found += [*words, *block.readable, *block.writable, *(one for one in (block.script, block.mcp_config) if one)]
+    return tuple(found)
 
 
 def told_of(order: RepairOrder, settings: DriverConfig, environment: Mapping[str, str]) -> dict[str, str]:
