@@ -44,7 +44,7 @@ def premises_of(
 
     def agent(name: str) -> Agent:
         """Return what an agent of the settings is."""
-        block = config.harness_config(name, "driver.agent")
+        block = config.harness_config(name, "driver.taskAgent, driver.repairAgent")
         return Agent(
             kind=block.kind,
             options=block.options,

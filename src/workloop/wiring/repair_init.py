@@ -78,7 +78,11 @@ def require_empty(folder: Path) -> None:
 
 def taken(folder: Path, problem: str) -> Conflict:
     """Build the refusal of a place where something is."""
-    return Conflict("FOLDER_TAKEN", f"{folder} {problem}", hint="name a folder that is new or empty")
+    return Conflict(
+        "FOLDER_TAKEN",
+        f"{folder} {problem}",
+        hint="name one that is new or empty; what an init left that was cut off can go",
+    )
 
 
 def committed(repository: Path, files: HarnessFiles, message: str) -> str:
