@@ -69,10 +69,11 @@ def rejected(campaign: Campaign) -> list[str]:
 
 def test_repair_that_grants_the_tool_more_is_refused_before_anything_of_it_runs(tmp_path: Path, model: str) -> None:
     manifest = json.dumps({**MANIFEST, "capabilities": ["write-tree", "run-programs"]})
-    campaign = Campaign(tmp_path, model, steps=[{**RIGHT, "tools/note/tool.json": manifest}])
+    steps = [{**RIGHT, "tools/note/tool.json": manifest}]
+    campaign = Campaign(tmp_path, model, steps=steps, changes={"maxRepairAttempts": 1})
     code, said = campaign.run()
     assert (code, said["failed"]) == (1, ["one"])
-    assert rejected(campaign) == ["capability-widened", "capability-widened"]
+    assert rejected(campaign) == ["capability-widened"]
     assert {data["runs"] for data in campaign.of("verdict")} == {0}
 
 
