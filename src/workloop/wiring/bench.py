@@ -3,7 +3,7 @@
 import hashlib
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from workloop.repair.config import BenchConfig, read_bench_config
 from workloop.repair.ledger.anchor import anchor_path
 from workloop.repair.ledger.signing import KeyFile
 from workloop.repair.loading import load_driver_file
-from workloop.repair.supervisor.bench import Ended, Surroundings, evidence_dir, run_bench
+from workloop.repair.supervisor.bench import EVIDENCE_SUFFIX, Ended, Surroundings, evidence_dir, run_bench
 from workloop.runner.sandbox.enclosure import Network
 from workloop.runner.sandbox.mounts import FREE
 from workloop.runner.sandbox.trial import try_bwrap
@@ -28,11 +28,10 @@ from workloop.store.system import SystemClock, SystemIds
 from workloop.wiring.bundled import STATE, bundled_driver, premises_of
 from workloop.wiring.harnesses import known_secrets
 from workloop.wiring.repairing import worker_means
-from workloop.wiring.sandbox import building_of, loop_secrets
+from workloop.wiring.sandbox import Building, building_of, loop_secrets
 
 NANOSECONDS_MS: Final = 1_000_000
 MILLISECOND_US: Final = 1_000
-EVIDENCE_SUFFIX: Final = ".evidence"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +71,9 @@ def repair(order: RepairOrder) -> Ended:
     redactor = Redactor(known_secrets(settings, environment))
     folder = state_home(environment) / STATE
     make_private(folder)
+    shut = (*hidden, *loop_secrets(settings, folder, None, environment))
+    building = building_of(settings.sandbox, shut, environment)
     if file is None:
-        shut = (*hidden, *loop_secrets(settings, folder, None, environment))
-        building = building_of(settings.sandbox, shut, environment)
         file = bundled_driver(premises_of(settings, building, environment, clock, monotonic))
     with ExitStack() as stack:
         around = Surroundings(
@@ -85,7 +84,7 @@ def repair(order: RepairOrder) -> Ended:
             signer=KeyFile(order.key) if order.key is not None else None,
             means=stack.enter_context(worker_means(settings, folder, environment, Steady(clock), hidden, redactor)),
             redactor=redactor,
-            told=told_of(order, settings, environment),
+            told=told_of(order, building),
         )
         return run_bench(campaign, file, around)
 
@@ -110,7 +109,7 @@ def hidden_of(order: RepairOrder, campaign: BenchConfig, settings: DriverConfig)
     ledger = campaign.ledger_path
     named = tuple(path.absolute() for path in (order.config, order.driver, order.settings, order.key) if path)
     bundled = read_campaign(campaign) if order.driver is None else None
-    work = () if bundled is None else (bundled.project, bundled.harness_repository, bundled.scratch)
+    work = () if bundled is None else bundled.workplaces
     folders = dict.fromkeys((*(path.parent for path in named), ledger.parent))
     own = (folder for folder in folders if folder not in (Path("/"), *FREE, Path.home()))  # the last are empty anyway
     beside = [
@@ -139,9 +138,8 @@ def agents_own(settings: DriverConfig) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def told_of(order: RepairOrder, settings: DriverConfig, environment: Mapping[str, str]) -> dict[str, str]:
+def told_of(order: RepairOrder, building: Building) -> dict[str, str]:
     """Return what a ledger says of settings and walls, because both decide what a run is worth."""
-    building = building_of(settings.sandbox, (), environment)
     walls = f"sessions {building.sessions.name}, checks {building.checks.name}"
     if order.settings is None:
         return {"settings": "none were named: agents as usual, without a meter", "walls": walls}

@@ -19,6 +19,7 @@ from workloop.repair.bundled.mapping import TOOL_SERVER, packages_of, servers_of
 from workloop.repair.bundled.packages.announced import require_same
 from workloop.repair.port import Verdict
 from workloop.repair.verification.ground import Bounds, Ground, check_ground
+from workloop.repair.verification.keeping import keep
 from workloop.runner.checks.plan import CheckPlan
 from workloop.runner.checks.room import open_room, variables
 from workloop.runner.registry import Workspace
@@ -49,7 +50,7 @@ def require_servers(
     declared = declared_by(harness)
     if not declared:
         return
-    plan = plan_of(ground, commit)
+    plan = ground.plan(commit)
     room = open_room(ground.repository, plan, commit, ground.repository.folder("checkouts") / f"{ground.run}-servers")
     rows: list[dict[str, object]] = []
     try:
@@ -59,7 +60,7 @@ def require_servers(
             require_same(declared[order.server.name].tools, names, declared[order.server.name].at)
     finally:
         discard_checkout(ground.repository, room)
-        (ground.evidence / EVIDENCE).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+        keep(ground.evidence, (json.dumps(rows, indent=1) + "\n").encode(), EVIDENCE)
 
 
 def with_servers(
@@ -82,21 +83,6 @@ def declared_by(harness: HarnessSpec) -> dict[str, Declared]:
     own = {TOOL_SERVER: Declared(tools=tuple(tool.name for tool in harness.tools), at=MANIFEST)}
     bundles = {bundle.name: Declared(tools=bundle.tools, at=bundle.path) for bundle in harness.bundles}
     return {**(own if harness.tools else {}), **bundles}
-
-
-def plan_of(ground: Ground, commit: str) -> CheckPlan:
-    """Return what the room of a check is made by."""
-    return CheckPlan(
-        run=ground.run,
-        item_id="repair",
-        base_sha=commit,
-        candidate_sha=commit,
-        checks=(),
-        now=ground.now,
-        allowed_variables=ground.allowed_variables,
-        environment=ground.environment,
-        enclosure=ground.enclosure,
-    )
 
 
 def orders(
@@ -130,10 +116,9 @@ def private(folder: Path) -> Path:
 
 def rooms(ground: Ground, packages: Path, home: Path, scratch: Path) -> Rooms:
     """Return what one server may reach."""
-    repository = ground.repository
     return Rooms(
         writable=(scratch,),
         readable=(packages, *ground.readable),
-        hidden=(*ground.hidden, ground.evidence, repository.path, repository.common_dir),
+        hidden=ground.masked,
         home=home,
     )

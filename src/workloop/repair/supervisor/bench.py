@@ -33,6 +33,7 @@ from workloop.repair.supervisor.signals import Signals
 from workloop.repair.supervisor.state import State
 from workloop.repair.supervisor.stopping import ORDERLY, StopRun
 
+EVIDENCE_SUFFIX: Final = ".evidence"
 Handler = Callable[[State, Desk], Event]
 HANDLERS: Final[dict[Step, Handler]] = {
     Step.SELECT: tasks.select,
@@ -143,7 +144,7 @@ def opening(config: BenchConfig, file: DriverFile, around: Surroundings) -> RunO
 
 def evidence_dir(config: BenchConfig) -> Path:
     """Return where a run keeps its evidence: beside its ledger, and as new as that."""
-    return config.ledger_path.with_name(f"{config.ledger_path.name}.evidence")
+    return config.ledger_path.with_name(f"{config.ledger_path.name}{EVIDENCE_SUFFIX}")
 
 
 def made_driver(config: BenchConfig, file: DriverFile, host: DriverHost) -> RepairDriver:

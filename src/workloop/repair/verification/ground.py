@@ -10,6 +10,7 @@ from typing import Final
 from workloop.domain.clock import Instant
 from workloop.domain.errors import BadRequest, Refusal
 from workloop.repair.placement import check_placement
+from workloop.runner.checks.plan import CheckPlan
 from workloop.runner.repository import Repository
 from workloop.runner.sandbox.enclosure import Enclosure, Network, SandboxKind
 
@@ -74,6 +75,25 @@ class Ground:
     allowed_variables: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     unwalled: bool = False
+
+    @property
+    def masked(self) -> tuple[Path, ...]:
+        """Return what nothing that runs here may see."""
+        return (*self.hidden, self.evidence, self.repository.path, self.repository.common_dir)
+
+    def plan(self, commit: str) -> CheckPlan:
+        """Return what the room of a run on a commit is made by."""
+        return CheckPlan(
+            run=self.run,
+            item_id="repair",
+            base_sha=commit,
+            candidate_sha=commit,
+            checks=(),
+            now=self.now,
+            allowed_variables=self.allowed_variables,
+            environment=self.environment,
+            enclosure=self.enclosure,
+        )
 
 
 def check_ground(ground: Ground, probes: tuple[Probe, ...]) -> None:

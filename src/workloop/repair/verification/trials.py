@@ -8,6 +8,7 @@ from typing import NamedTuple
 from workloop.domain.checks import CheckOutcome, outcome_of_end
 from workloop.repair.port import CheckRun, EvidenceFile
 from workloop.repair.verification.ground import Bounds, Ground, Probe
+from workloop.repair.verification.keeping import keep
 from workloop.repair.verification.trees import Overlay, lay_over, read_overlay, untouched, write_tree
 from workloop.runner.checks.plan import CheckPlan
 from workloop.runner.checks.room import checkout_of, open_room, variables
@@ -99,11 +100,11 @@ class Trials:
             }
             for trial in self.done
         ]
-        summary = _kept(self.ground.evidence, (json.dumps(rows, indent=1) + "\n").encode(), SUMMARY)
+        summary = keep(self.ground.evidence, (json.dumps(rows, indent=1) + "\n").encode(), SUMMARY)
         return tuple(sorted({*(trial.output for trial in self.done), summary}, key=lambda one: one.path))
 
     def _once(self, judge: Judge, words: tuple[str, ...], commit: str, seed: int) -> Trial:
-        plan = self._plan(commit)
+        plan = self.ground.plan(commit)
         if self.bounds.stop.is_set() or self.bounds.seconds_left <= 0:
             raise CutShortError
         self.counted += 1
@@ -117,7 +118,7 @@ class Trials:
             if end.stopped or (end.timed_out and order.timeout_seconds < judge.probe.timeout_seconds):
                 raise CutShortError
             outcome = _outcome(judge, end, untampered=untouched(judge.overlay, checkout_of(room)))
-            output = _kept(self.ground.evidence, order.log_path.read_bytes())
+            output = keep(self.ground.evidence, order.log_path.read_bytes())
         finally:
             discard_checkout(self.ground.repository, room)
             self._log_path.unlink(missing_ok=True)
@@ -148,28 +149,8 @@ class Trials:
         return Rooms(
             writable=(room.path / "scratch",),
             readable=(checkout_of(room), *ground.readable),
-            hidden=(
-                *ground.hidden,
-                ground.evidence,
-                ground.repository.path,
-                ground.repository.common_dir,
-                *([overlay] if overlay is not None else []),
-            ),
+            hidden=(*ground.masked, *([overlay] if overlay is not None else [])),
             home=room.path / "home",
-        )
-
-    def _plan(self, commit: str) -> CheckPlan:
-        ground = self.ground
-        return CheckPlan(
-            run=ground.run,
-            item_id="repair",
-            base_sha=commit,
-            candidate_sha=commit,
-            checks=(),
-            now=ground.now,
-            allowed_variables=ground.allowed_variables,
-            environment=ground.environment,
-            enclosure=ground.enclosure,
         )
 
 
@@ -179,14 +160,3 @@ def _outcome(judge: Judge, end: CommandEnd, *, untampered: bool) -> CheckOutcome
     if end.timed_out or end.exit_code is None:
         return CheckOutcome.TIMEOUT
     return outcome_of_end(end.exit_code, end.output_tail, judge.probe.red_exit_codes)
-
-
-def _kept(folder: Path, data: bytes, name: str = "") -> EvidenceFile:
-    """Write something into the evidence folder, an output under its own digest."""
-    digest = hashlib.sha256(data).hexdigest()
-    path = name or f"{digest}.log"
-    place = folder / path
-    partial = place.with_name(place.name + ".partial")
-    partial.write_bytes(data)
-    partial.replace(place)
-    return EvidenceFile(path=path, digest=digest)

@@ -1,6 +1,5 @@
 """How the host decides whether a task's candidate does what was asked: by the loop's own checks, in clean checkouts."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +8,9 @@ from workloop.domain.checks import CheckOutcome, CheckResult
 from workloop.domain.clock import Instant
 from workloop.repair.bundled.driver.campaign import Acceptance
 from workloop.repair.ledger.records import VerdictKind
-from workloop.repair.port import CheckRun, EvidenceFile, Verdict
+from workloop.repair.port import CheckRun, Verdict
 from workloop.repair.verification.ground import Bounds
+from workloop.repair.verification.keeping import keep
 from workloop.runner.checks.plan import CheckPlan
 from workloop.runner.checks.rounds import run_checks
 from workloop.runner.gitfacts import is_ancestor
@@ -69,7 +69,9 @@ def acceptance_verdict(court: Court, candidate: str, checks: tuple[Acceptance, .
             CheckRun(commit=candidate, passed=result.outcome_on_candidate is CheckOutcome.PASSED) for result in results
         ),
         evidence=tuple(
-            dict.fromkeys(kept(Path(result.log_path), court.evidence) for result in results if result.log_path)
+            dict.fromkeys(
+                keep(court.evidence, Path(result.log_path).read_bytes()) for result in results if result.log_path
+            )
         ),
     )
 
@@ -77,11 +79,3 @@ def acceptance_verdict(court: Court, candidate: str, checks: tuple[Acceptance, .
 def refused(candidate: str, why: str) -> Verdict:
     """Return the verdict on a candidate of which nothing was run."""
     return Verdict(kind=VerdictKind.ACCEPTANCE, commit=candidate, passed=False, why=why)
-
-
-def kept(log: Path, evidence: Path) -> EvidenceFile:
-    """Keep what a check printed under its digest."""
-    data = log.read_bytes()
-    digest = hashlib.sha256(data).hexdigest()
-    (evidence / f"{digest}.log").write_bytes(data)
-    return EvidenceFile(path=f"{digest}.log", digest=digest)

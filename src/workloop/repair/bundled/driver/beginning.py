@@ -49,7 +49,7 @@ def begin(config: BenchConfig, premises: Premises) -> BundledDriver:
 def require_apart(campaign: BundledCampaign) -> None:
     """Refuse folders in each other: what judges where a worker is, and workers' trees around what they come from."""
     repositories = {"driver.project": campaign.project, "driver.harnessRepository": campaign.harness_repository}
-    reachable = (*repositories.values(), campaign.scratch)
+    reachable = campaign.workplaces
     check_placement({f"a probe's files {folder}": folder for folder in campaign.folders()}, reachable)
     check_placement({f"the folder {place}": place for place in reachable}, campaign.folders())
     check_placement({"driver.scratch": campaign.scratch}, repositories.values())

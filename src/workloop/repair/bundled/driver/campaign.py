@@ -81,6 +81,11 @@ class BundledCampaign:
         facts = (str(self.project), self.project_commit, task.prompt, checks, self.project_protected)
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:DIGEST_CHARACTERS]
 
+    @property
+    def workplaces(self) -> tuple[Path, ...]:
+        """Return every folder that some worker can reach: what it works on, and where its trees are."""
+        return self.project, self.harness_repository, self.scratch
+
     def folders(self) -> tuple[Path, ...]:
         """Return every folder of the operator's that judges, none of which a worker may see."""
         judging = [one.files for checks in self.acceptance.values() for one in checks]

@@ -83,7 +83,7 @@ class BundledDriver:
             found = self.observed(context, report)
         finally:
             left = await asyncio.to_thread(self.close_tree, tree)
-            await asyncio.to_thread(self.clear, f"{context.run_id}-{context.phase}")
+            await asyncio.to_thread(self.clear, name_of(context))
         return replace(self.result(context, tree, report, left), observations=found)
 
     async def run_repair(self, context: PhaseContext, observation: Observation) -> WorkerResult:
@@ -177,8 +177,7 @@ class BundledDriver:
 
     async def worker_paths(self) -> tuple[Path, ...]:
         """Return the repositories, whose objects workers read, and where their trees are."""
-        campaign = self.campaign
-        return campaign.project, campaign.harness_repository, campaign.scratch
+        return self.campaign.workplaces
 
     async def close(self) -> None:
         """Put away the trees of phases that were cut off, and let other runs have the repositories."""
@@ -193,7 +192,7 @@ class BundledDriver:
         repository, base = (
             (self.projects, self.campaign.project_commit) if project else (self.harnesses, context.harness.commit)
         )
-        name = f"{context.run_id}-{context.phase}"
+        name = name_of(context)
         tree = await asyncio.to_thread(open_tree, repository, name, title, base, self.premises.clock.now())
         self.trees.append(tree)
         return tree
@@ -228,7 +227,7 @@ class BundledDriver:
         """Lay out the harness in force for the session of a phase, out of the runtime as it is read again now."""
         harness = context.harness
         runtime = self.premises.store.for_worker(harness.runtime_id, harness.commit)
-        folder = self.campaign.scratch / SESSIONS / f"{context.run_id}-{context.phase}"
+        folder = self.campaign.scratch / SESSIONS / name_of(context)
         folder.parent.mkdir(mode=0o700, exist_ok=True)
         agent = self.premises.agent(self.campaign.task_agent)
         return outfit(agent, self.spec(harness.commit), runtime.path, folder)
@@ -275,7 +274,7 @@ class BundledDriver:
 
     def ground(self, context: PhaseContext) -> Ground:
         """Return where a candidate of the harness is judged."""
-        return self.ground_for(f"{context.run_id}-{context.phase}", context.evidence_dir)
+        return self.ground_for(name_of(context), context.evidence_dir)
 
     def ground_for(self, run: str, evidence: Path) -> Ground:
         """Return where a harness is judged under a name that is new."""
@@ -286,7 +285,7 @@ class BundledDriver:
             now=premises.clock.now(),
             evidence=evidence,
             enclosure=premises.enclosure,
-            worker_paths=(campaign.project, campaign.harness_repository, campaign.scratch),
+            worker_paths=campaign.workplaces,
             readable=premises.rooms.readable,
             hidden=(*premises.rooms.hidden, *campaign.folders()),
             environment=premises.environment,
@@ -299,7 +298,7 @@ class BundledDriver:
         return Court(
             repository=self.judged_projects,
             base=self.campaign.project_commit,
-            run=f"{context.run_id}-{context.phase}",
+            run=name_of(context),
             now=premises.clock.now(),
             evidence=context.evidence_dir,
             protected=self.campaign.project_protected,
@@ -333,3 +332,8 @@ class BundledDriver:
             failing = ", ".join(store.standing(runtime_id).regressed)
             told = f"tasks that went well before fail with {runtime_id}: {failing}"
             raise HarnessRegressedError(f"{told}; {verdict.why}" if verdict.why else told)
+
+
+def name_of(context: PhaseContext) -> str:
+    """Return the name of a phase that is new on this host: of its tree, its session's files and its checks."""
+    return f"{context.run_id}-{context.phase}"
