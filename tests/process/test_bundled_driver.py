@@ -128,13 +128,23 @@ subprocess.run(["git", *who, "commit", "-qm", "looked"], check=True)
 def test_repairer_sees_nothing_of_what_judges_it_nor_of_the_operator(tmp_path: Path, model: str) -> None:
     campaign = Campaign(tmp_path, model, changes={"maxRepairAttempts": 1})
     places = [tmp_path / "reproducer", tmp_path / "reproducer" / "probe.py", campaign.ledger, campaign.settings]
+    earlier = campaign.private("earlier.jsonl", "what an earlier run of the same campaign has on record")
+    (campaign.operator / "earlier.jsonl.evidence").mkdir()
+    (campaign.operator / "earlier.jsonl.evidence" / "output.log").write_text("what the reproducer printed")
+    places += [earlier, campaign.operator / "earlier.jsonl.evidence", campaign.operator / "provider.key"]
     places += [
         campaign.operator / "campaign.json",
         campaign.ledger.with_name("run.jsonl.evidence"),
         tmp_path / "state/workloop/bench",
     ]
     (tmp_path / "repairers" / "repairer.py").write_text(ASK + LOOKING)
-    (tmp_path / "memory" / "places.json").write_text(json.dumps([str(place) for place in places]))
+    seen = tmp_path / "open.txt"
+    seen.write_text("for everybody")
+    opened = (
+        f"[sandbox]\nreadable = [{json.dumps(str(tmp_path))}]\n"  # else all of a folder for temporary files is shut
+    )
+    campaign.settings.write_text(f"{opened}\n{campaign.settings.read_text()}")
+    (tmp_path / "memory" / "places.json").write_text(json.dumps([str(place) for place in (*places, seen)]))
     assert campaign.run()[0] == 1
     candidate = campaign.of("verdict")[0]["commit"]
     shown = subprocess.run(
@@ -143,6 +153,7 @@ def test_repairer_sees_nothing_of_what_judges_it_nor_of_the_operator(tmp_path: P
         capture_output=True,
         text=True,
     ).stdout.splitlines()
+    assert "for everybody" in shown.pop(), "what is not hidden is seen"
     assert len(shown) == len(places)
     for place, line in zip(places, shown, strict=True):
         seen = line.removeprefix(f"{place}: ")
